@@ -1,0 +1,5 @@
+/** JSON as values: what bodies and answers are made of. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: Json;
+}

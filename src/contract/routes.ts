@@ -1,0 +1,16 @@
+import type { RouteName } from './endpoints.ts';
+import { adminRoutes } from './routes/admin.ts';
+import { daemonRoutes } from './routes/daemon.ts';
+import { flowRoutes } from './routes/flows.ts';
+import { instanceRoutes } from './routes/instances.ts';
+import type { RouteSpec } from './routes/route.ts';
+
+/** The table of all routes; HTTP routes, OpenAPI and the client's types are made from it and `ENDPOINTS`. */
+export const ROUTES = {
+  ...flowRoutes,
+  ...instanceRoutes,
+  ...adminRoutes,
+  ...daemonRoutes,
+} satisfies Record<RouteName, RouteSpec>;
+
+export type Routes = typeof ROUTES;
