@@ -13,6 +13,7 @@ import {
   json,
   listOf,
   listValue,
+  outputs,
   sets,
   text,
   textMap,
@@ -142,7 +143,7 @@ export const NODE_KEYS = {
     summary: 'Emits a result: logged, and kept in the data.',
     ...passes,
     keys: {},
-    either: [{ output: required(values, 'Names and values.') }, { value: required(value, 'One value.') }],
+    either: [{ output: required(outputs, 'Names and values.') }, { value: required(value, 'One value.') }],
   },
 
   exclusiveGateway: { summary: 'Takes the first way whose condition is true.', ...splits, keys: {} },
@@ -155,6 +156,7 @@ export const NODE_KEYS = {
     connections: 'none',
     keys: {
       condition: required(condition, 'A JUEL expression: "${total > 100}".'),
+      // biome-ignore lint/suspicious/noThenProperty: the key's name in flow files; nothing awaits a declaration
       then: required(target, 'The node that follows when the condition is true.'),
       else: optional(target, 'The node that follows when it is not; default: the token ends.'),
     },
@@ -327,7 +329,7 @@ export type KeysOf<T extends NodeType> = Compiled<(typeof NODE_KEYS)[T]> &
 function checkFields(inputType: string, given: boolean, at: At): void {
   if (inputType === 'form' && !given) {
     const hint = 'fields: [{ name: amount, type: number }]';
-    at.error('MISSING_KEY', 'inputType form needs `fields`', { hint, onKey: true });
+    at.key('fields').error('MISSING_KEY', 'inputType form needs `fields`', { hint, onKey: true });
   } else if (inputType !== 'form' && given) {
     at.key('fields').error('KEY_NOT_APPLICABLE', `\`fields\` belongs to inputType form, not ${inputType}`, {
       onKey: true,

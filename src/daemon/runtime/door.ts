@@ -1,0 +1,238 @@
+import type { Flow } from '../../engine/flow.ts';
+import type { Json, JsonObject } from '../../engine/json.ts';
+import type { Fact } from '../ports.ts';
+
+/**
+ * What the other rooms of the daemon see of the runtime. Every promise resolves only after what it tells is durable, and
+ * rejects with a Rejection (nothing was accepted) or a StorageError (nothing was accepted; safe to retry).
+ */
+export interface Runtime {
+  start(request: StartRequest, once?: Once): Promise<Started>;
+  /** COMPLETE checks `data` against the node's form; both need the node to wait (TASK_NOT_WAITING otherwise). */
+  submitTask(request: TaskRequest): Promise<void>;
+  cancel(organizationId: string | undefined, instanceId: string): Promise<void>;
+  /** Starts a new instance from where a finished one failed, or from `from`; semantics of decisions §3. */
+  retry(organizationId: string | undefined, instanceId: string, request: RetryRequest): Promise<Started>;
+  event(request: EventRequest): Promise<EventAnswer>;
+
+  /** The instance resource, folded from durable history; undefined when unknown or of another organization. */
+  instance(organizationId: string | undefined, instanceId: string): Promise<InstanceView | undefined>;
+  /** Newest first. `cursor` is a `nextCursor` given before. */
+  instances(query: InstanceQuery): Promise<Page<InstanceSummary>>;
+  /** Waiting Input Nodes and User Tasks, oldest first. */
+  tasks(query: TaskQuery): Page<Task>;
+  /**
+   * Log entries with id > `after` (0 = all), history first, then live as they become durable; ends after the entry that
+   * ends the instance. A slow reader is fed from disk. Throws a Rejection when unknown. `return()` frees it.
+   */
+  log(organizationId: string | undefined, instanceId: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent>;
+  /** Lifecycle events of one organization (undefined: of all) with id > `after` (undefined: from now on). */
+  lifecycle(organizationId: string | undefined, after: string | undefined, signal: AbortSignal): AsyncIterable<LifecycleEvent>;
+
+  /** Keyed collections (definitions, keys, environment values, ...): durable facts that are not instances. */
+  readonly facts: Facts;
+  readonly stats: RuntimeStats;
+  /** Takes no more commands (SHUTTING_DOWN), waits for pending commits, aborts work, ends streams. */
+  close(): Promise<void>;
+}
+
+export interface Facts {
+  get(collection: string, key: string): Json | undefined;
+  all(collection: string): ReadonlyMap<string, Json>;
+  /** Resolves when durable; all of them together or none. `get` shows them from then on. */
+  put(facts: readonly Fact[]): Promise<void>;
+}
+
+/** Flows by version, as the runtime asks for them; the definitions store answers. Synchronous: compiled flows are cached. */
+export interface Definitions {
+  flow(processId: string, version: string): Flow;
+  /** The active version in an environment, with its owner, or undefined (unknown, or not published there). */
+  active(processId: string, environment: Environment): { readonly version: string; readonly organizationId: string } | undefined;
+  /** Plain environment values; a secret's name gives `***` here. */
+  environmentValue(organizationId: string, environment: Environment, name: string): Json | undefined;
+}
+
+export type Environment = 'DEVELOPMENT' | 'PRODUCTION';
+
+/** A request that must take effect once: the same key and fingerprint answers as the first time, another fingerprint is CONFLICT. */
+export interface Once {
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly expiresAt: number;
+}
+
+export interface StartRequest {
+  readonly organizationId: string;
+  readonly processId: string;
+  readonly version: string;
+  readonly environment: Environment;
+  readonly correlationKey?: string;
+  readonly data: JsonObject;
+  /** What started it, e.g. `{type: 'api'}`, `{type: 'webhook', deliveryId}`. */
+  readonly trigger: JsonObject;
+}
+export interface Started {
+  readonly processInstanceId: string;
+  readonly processId: string;
+  readonly startTime: string;
+}
+export interface TaskRequest {
+  readonly organizationId: string | undefined;
+  readonly processInstanceId: string;
+  readonly nodeId: string;
+  readonly action: 'COMPLETE' | 'CANCEL';
+  readonly data: JsonObject;
+}
+export interface RetryRequest {
+  readonly from?: string;
+  readonly data?: JsonObject;
+}
+export interface EventRequest {
+  readonly organizationId: string;
+  readonly eventType: string;
+  readonly correlationKey: string;
+  readonly data: JsonObject;
+  readonly messageId?: string;
+  /** Milliseconds; absent: not buffered. */
+  readonly timeToLive?: number;
+}
+export interface EventAnswer {
+  readonly status: 'correlated' | 'buffered';
+  readonly processInstanceIds: readonly string[];
+}
+
+export interface InstanceError {
+  readonly code: string;
+  readonly message: string;
+  readonly nodeId: string;
+}
+export interface InstanceSummary {
+  readonly processInstanceId: string;
+  readonly processId: string;
+  readonly processName: string;
+  readonly processVersion: string;
+  readonly stateCd: 0 | 1 | 2 | 3;
+  readonly startTime: string;
+  readonly endTime?: string;
+  readonly correlationKey?: string;
+  readonly environment: Environment;
+  readonly organizationId: string;
+  readonly parentInstanceId?: string;
+  readonly retryOf?: string;
+  readonly trigger: JsonObject;
+  readonly error?: InstanceError;
+}
+export interface InstanceView extends InstanceSummary {
+  readonly data: JsonObject;
+  readonly children: readonly string[];
+  readonly nodes: readonly NodeView[];
+}
+export interface NodeView {
+  readonly nodeId: string;
+  readonly nodeName: string;
+  readonly nodeType: string;
+  /** 0 Running, 1 Waiting, 2 Completed, 3 Failed, 4 Cancelled, 5 TimedOut. */
+  readonly statusCd: 0 | 1 | 2 | 3 | 4 | 5;
+  readonly startTime: string;
+  readonly endTime?: string;
+  readonly attempt: number;
+}
+export interface InstanceQuery {
+  readonly organizationId: string | undefined;
+  readonly processId?: string;
+  readonly stateCd?: number;
+  readonly environment?: Environment;
+  readonly correlationKey?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly nextCursor: string | null;
+}
+export interface TaskQuery {
+  readonly organizationId: string | undefined;
+  readonly processInstanceId?: string;
+  readonly processId?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+export interface Task {
+  readonly processInstanceId: string;
+  readonly processId: string;
+  readonly processName: string;
+  readonly nodeId: string;
+  readonly nodeName: string;
+  readonly nodeType: 'inputNode' | 'userTask';
+  readonly environment: Environment;
+  readonly correlationKey?: string;
+  /** When it began to wait, ISO 8601. */
+  readonly since: string;
+  /** When its `timeout` passes, or (User Task) when it is due. */
+  readonly timeoutAt?: string;
+  readonly dueAt?: string;
+  readonly assignee?: string;
+  readonly candidates?: readonly string[];
+  readonly form: JsonObject;
+}
+export type LogEvent =
+  | { readonly id: number; readonly entry: LogEntry }
+  /** The instance ended; no more will come. */
+  | { readonly end: { readonly stateCd: 1 | 2 | 3 } };
+export interface LogEntry {
+  readonly nodeId: string;
+  readonly nodeName: string;
+  readonly nodeType: string;
+  readonly message: string;
+  readonly level: 'INFO' | 'WARN' | 'ERROR';
+  readonly timestamp: string;
+  readonly variables?: JsonObject;
+}
+export interface LifecycleEvent {
+  /** `<frame>.<index>`: a position in the journal. */
+  readonly id: string;
+  readonly type:
+    | 'NODE_STARTED'
+    | 'NODE_COMPLETED'
+    | 'NODE_CANCELLED'
+    | 'NODE_TIMEDOUT'
+    | 'NODE_FAILED'
+    | 'INSTANCE_STARTED'
+    | 'INSTANCE_ENDED';
+  readonly data: JsonObject;
+}
+export interface RuntimeStats {
+  readonly live: number;
+  readonly queued: number;
+  readonly timers: number;
+  readonly subscriptions: number;
+  readonly commands: number;
+  readonly transitions: number;
+  readonly work: number;
+}
+
+/** Why a command was not accepted; the codes and their HTTP status are in the contract's table of errors. */
+export class Rejection extends Error {
+  override readonly name = 'Rejection';
+  readonly code: RejectionCode;
+  readonly details: readonly { readonly path: string; readonly message: string }[] | undefined;
+  constructor(code: RejectionCode, message: string, details?: readonly { readonly path: string; readonly message: string }[]) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+export type RejectionCode =
+  | 'VALIDATION_ERROR'
+  | 'PROCESS_NOT_FOUND'
+  | 'VERSION_NOT_FOUND'
+  | 'INSTANCE_NOT_FOUND'
+  | 'NODE_NOT_FOUND'
+  | 'NO_MATCHING_SUBSCRIPTION'
+  | 'NOT_PUBLISHED'
+  | 'TASK_NOT_WAITING'
+  | 'INSTANCE_FINISHED'
+  | 'CONFLICT'
+  | 'PAYLOAD_TOO_LARGE'
+  | 'SHUTTING_DOWN'
+  | 'OVERLOADED';

@@ -1,0 +1,58 @@
+import { ROOT_SCOPE, type State } from './state.ts';
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/**
+ * A state being changed within one turn. Its maps are the draft's own, the values in them are shared with the state that
+ * it came from and are replaced, never changed.
+ */
+export type Draft = Omit<Mutable<State>, 'active' | 'scopes' | 'joins' | 'outbox' | 'written' | 'ready'> & {
+  active: Map<number, NonNullable<ReturnType<State['active']['get']>>>;
+  scopes: Map<number, NonNullable<ReturnType<State['scopes']['get']>>>;
+  joins: Map<string, NonNullable<ReturnType<State['joins']['get']>>>;
+  outbox: Map<number, NonNullable<ReturnType<State['outbox']['get']>>>;
+  written: Set<string>;
+  ready: number[];
+};
+
+/** A draft that starts as a copy of `state`; costs what is alive in it, not what it went through. */
+export function draftOf(state: State): Draft {
+  return {
+    ...state,
+    active: new Map(state.active),
+    scopes: new Map(state.scopes),
+    joins: new Map(state.joins),
+    outbox: new Map(state.outbox),
+    written: new Set(state.written),
+    ready: [...state.ready],
+  };
+}
+
+/** The state before an instance's first event. */
+export function emptyState(): State {
+  return {
+    id: '',
+    processId: '',
+    processName: '',
+    version: '',
+    path: [],
+    organizationId: '',
+    environment: '',
+    trigger: {},
+    depth: 0,
+    startTime: 0,
+    stateCd: 0,
+    seq: 0,
+    nextActivation: 1,
+    nextScope: 1,
+    nextOwed: 1,
+    variables: {},
+    size: 2,
+    written: new Set(),
+    active: new Map(),
+    ready: [],
+    scopes: new Map([[ROOT_SCOPE, { id: ROOT_SCOPE, local: {}, value: null, live: 0 }]]),
+    joins: new Map(),
+    outbox: new Map(),
+  };
+}

@@ -1,0 +1,88 @@
+import type { Node } from './flow.ts';
+import { cancelInside, endInstance } from './scope.ts';
+import { type Failure, ROOT_SCOPE } from './state.ts';
+import type { Turn } from './turn.ts';
+
+/** A node's error: what boundaries, `errorFlow` and the enclosing scopes may catch by its code. */
+export class NodeError extends Error {
+  override readonly name = 'NodeError';
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Activation `n` fails: tried again while its retry policy allows, else the error looks outward (semantics 11). */
+export function fail(turn: Turn, n: number, code: string, message: string): void {
+  const failure = { code, message, nodeId: turn.node(n).id };
+  if (!retried(turn, n, failure)) raise(turn, n, failure, 'nodeFailed');
+}
+
+/** A `timeout` passed: another attempt, `timeoutFlow`, or an error with code TIMEOUT. */
+export function timeOut(turn: Turn, n: number): void {
+  const node = turn.node(n);
+  const failure = { code: 'TIMEOUT', message: `"${node.name}" did not finish in time`, nodeId: node.id };
+  if (retried(turn, n, failure)) return turn.emit({ type: 'timerLapsed', n, purpose: 'timeout' });
+  if (node.timeoutFlow === undefined) return raise(turn, n, failure, 'nodeTimedOut');
+  const { scope } = turn.activation(n);
+  cancelInside(turn, n);
+  turn.emit({ type: 'nodeTimedOut', n });
+  turn.follow([node.timeoutFlow], scope);
+}
+
+function retried(turn: Turn, n: number, failure: Failure): boolean {
+  const { retry } = turn.node(n);
+  const { phase, attempt, timers } = turn.activation(n);
+  if (retry === undefined || phase !== 'working' || attempt >= retry.attempts) return false;
+  const wait = Math.min(retry.backoffMs * retry.factor ** (attempt - 1), retry.maxBackoffMs);
+  if (timers.some(({ purpose }) => purpose === 'timeout')) turn.emit({ type: 'timerLapsed', n, purpose: 'timeout' });
+  turn.emit({ type: 'workFailed', n, error: failure, retryAt: turn.context.at + Math.round(wait) });
+  return true;
+}
+
+/** Boundary with the code, boundary for all, `errorFlow`, the enclosing loop, the instance: the first one catches. */
+export function raise(turn: Turn, n: number, failure: Failure, ended: 'nodeFailed' | 'nodeTimedOut'): void {
+  const node = turn.node(n);
+  const { scope } = turn.activation(n);
+  cancelInside(turn, n);
+  const boundary = catching(turn, scope, node, failure.code);
+  if (boundary === undefined && node.errorFlow === undefined) return raiseOutward(turn, n, scope, failure, ended);
+  const { code, message, nodeId } = failure;
+  turn.emit({ type: 'variablesSet', n, set: [{ path: ['error'], value: { code, message, nodeId } }] });
+  end(turn, n, failure, ended);
+  if (boundary !== undefined) turn.start(boundary.id, scope, node.id);
+  else if (node.errorFlow !== undefined) turn.follow([node.errorFlow], scope);
+}
+
+function catching(turn: Turn, scope: number, node: Node, code: string): Node | undefined {
+  const boundaries = turn.body(scope).boundaries.get(node.id) ?? [];
+  return boundaries.find(({ keys }) => keys['error'] === code) ?? boundaries.find(({ keys }) => keys['error'] === '*');
+}
+
+function raiseOutward(
+  turn: Turn,
+  n: number,
+  scope: number,
+  failure: Failure,
+  ended: 'nodeFailed' | 'nodeTimedOut',
+): void {
+  end(turn, n, failure, ended);
+  const owner = scope === ROOT_SCOPE ? undefined : turn.draft.scopes.get(scope)?.owner;
+  if (owner === undefined) endInstance(turn, 2, failure);
+  else raise(turn, owner, failure, 'nodeFailed');
+}
+
+function end(turn: Turn, n: number, failure: Failure, ended: 'nodeFailed' | 'nodeTimedOut'): void {
+  turn.emit(ended === 'nodeFailed' ? { type: 'nodeFailed', n, error: failure } : { type: 'nodeTimedOut', n });
+}
+
+/** An end event throws: its own node completes, and the scope around it errs. */
+export function throwFrom(turn: Turn, failure: Failure): void {
+  const { n } = turn;
+  const { scope } = turn.activation();
+  turn.emit({ type: 'nodeCompleted', n });
+  const owner = scope === ROOT_SCOPE ? undefined : turn.draft.scopes.get(scope)?.owner;
+  if (owner === undefined) endInstance(turn, 2, failure);
+  else raise(turn, owner, failure, 'nodeFailed');
+}

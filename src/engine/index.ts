@@ -1,0 +1,16 @@
+/** The engine's door. Pure: commands in, facts out; time, ids and environment values come in with the command. */
+export { apply, applyAll } from './apply.ts';
+export { find, innerBody } from './body.ts';
+export { calledInstance, childResult, inlineChild, processChild } from './child.ts';
+export * from './command.ts';
+export { begin, type Decision, decide } from './decide.ts';
+export { emptyState } from './draft.ts';
+export { EVENT_FORMAT, type Event, type LogLevel } from './event.ts';
+export * from './flow.ts';
+export type { Json, JsonObject } from './json.ts';
+export { LogFold, type LogLine } from './log.ts';
+export type { WorkKind } from './node.ts';
+export { type ActivationPending, type Pending, pending, prepareWork, workKind } from './pending.ts';
+export type { Activation, Failure, Owed, Purpose, State, Subscription, Timer } from './state.ts';
+export { restoreState, storedState } from './stored.ts';
+export { type NodeRecord, ViewFold } from './view.ts';

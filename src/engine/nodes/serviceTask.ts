@@ -1,0 +1,48 @@
+import type { Json, JsonObject } from '../json.ts';
+import { defineNode, type Resolver } from '../node.ts';
+import type { KeysOf } from './keys.ts';
+
+type Keys = KeysOf<'serviceTask'>;
+
+export const serviceTask = defineNode<Keys>({
+  enter: (turn) => turn.work(),
+  work: {
+    kind: (node) => node.keys.service,
+    input({ keys }, resolver) {
+      if (keys.service === 'http') return http(keys.request, resolver);
+      if (keys.service === 'command') return command(keys, resolver);
+      return email(keys.message, resolver);
+    },
+  },
+});
+
+function http(request: NonNullable<Keys['request']>, resolver: Resolver): JsonObject {
+  const input: Record<string, Json> = { method: resolver.text(request.method), url: resolver.text(request.url) };
+  if (request.headers !== undefined) input['headers'] = resolver.texts(request.headers);
+  if (request.query !== undefined) input['query'] = resolver.texts(request.query);
+  if (request.body !== undefined) input['body'] = resolver.value(request.body);
+  return input;
+}
+
+function command(keys: Extract<Keys, { service: 'command' }>, resolver: Resolver): JsonObject {
+  const input: Record<string, Json> = { command: keys.command.map((word) => resolver.text(word)) };
+  if (keys.cwd !== undefined) input['cwd'] = resolver.text(keys.cwd);
+  if (keys.environment !== undefined) input['environment'] = resolver.texts(keys.environment);
+  if (keys.stdin !== undefined) input['stdin'] = resolver.text(keys.stdin);
+  return input;
+}
+
+function email(message: NonNullable<Keys['message']>, resolver: Resolver): JsonObject {
+  const input: Record<string, Json> = { subject: resolver.text(message.subject) };
+  for (const list of ['to', 'cc', 'bcc'] as const) {
+    const templates = message[list];
+    if (templates !== undefined) input[list] = templates.map((address) => resolver.text(address));
+  }
+  for (const part of ['from', 'text', 'html'] as const) {
+    const template = message[part];
+    if (template !== undefined) input[part] = resolver.text(template);
+  }
+  if (message.attachments !== undefined) input['attachments'] = resolver.value(message.attachments);
+  if (message.connection !== undefined) input['connection'] = message.connection;
+  return input;
+}

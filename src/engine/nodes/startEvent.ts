@@ -1,0 +1,5 @@
+import { defineNode } from '../node.ts';
+
+export const startEvent = defineNode({
+  enter: (turn, node) => turn.leave(node.next),
+});

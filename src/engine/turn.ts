@@ -1,0 +1,264 @@
+import { change } from './apply.ts';
+import { bodyOf, located } from './body.ts';
+import type { Context } from './command.ts';
+import type { Draft } from './draft.ts';
+import type { Assignment, Event, LogLevel } from './event.ts';
+import { fail, NodeError } from './failure.ts';
+import type { Body, Connection, Flow, Node } from './flow.ts';
+import { arrive, fireInclusiveJoin } from './join.ts';
+import { type Json, type JsonObject, jsonSize, member } from './json.ts';
+import { type Condition, ExpressionError, test } from './juel/index.ts';
+import { behaviourOf } from './nodes/index.ts';
+import { closeScope, endInstance, standstill } from './scope.ts';
+import { type Activation, type Owed, type Purpose, ROOT_SCOPE } from './state.ts';
+import {
+  type Reference,
+  resolveText,
+  resolveValue,
+  type Template,
+  TemplateError,
+  type ValueTemplate,
+} from './template.ts';
+import { dueAt } from './time.ts';
+
+/**
+ * One command's work on one instance: runs its tokens until all of them wait or end, and collects what happened. A node
+ * file sees the turn through `enter(turn, node)`, where `turn.n` is the activation that is being run.
+ */
+export class Turn {
+  readonly events: Event[] = [];
+  readonly flow: Flow;
+  readonly draft: Draft;
+  readonly context: Context;
+  /** The activation being run. */
+  n = 0;
+
+  constructor(flow: Flow, draft: Draft, context: Context) {
+    this.flow = flow;
+    this.draft = draft;
+    this.context = context;
+  }
+
+  emit(event: Event): void {
+    this.events.push(event);
+    change(this.draft, event, this.context.at);
+  }
+
+  /** Runs every token that can move; stops early, with tokens left ready, when the turn has had its share. */
+  run(): void {
+    let steps = 0;
+    do {
+      while (this.draft.ready.length > 0 && this.draft.stateCd === 0) {
+        if (steps >= this.context.limits.turn) return;
+        steps += 1;
+        const n = this.draft.ready[0] as number;
+        this.visit(n, () => this.#enter());
+      }
+    } while (this.draft.stateCd === 0 && fireInclusiveJoin(this));
+    if (this.draft.stateCd === 0) standstill(this);
+  }
+
+  /** Does `act` as activation `n`; what goes wrong in it is that node's error. */
+  visit(n: number, act: () => void): void {
+    this.n = n;
+    try {
+      act();
+    } catch (error) {
+      const { code, message } = asNodeError(error);
+      fail(this, n, code, message);
+    }
+  }
+
+  #enter(): void {
+    const node = this.node();
+    if (this.n > this.context.limits.steps) {
+      const message = `the instance ran ${this.context.limits.steps} nodes, the most that is allowed; does the flow loop without an end?`;
+      return endInstance(this, 2, { code: 'STEP_LIMIT', message, nodeId: node.id });
+    }
+    this.#armBoundaries(node);
+    this.armTimeout(node);
+    behaviourOf(node).enter(this, node);
+  }
+
+  #armBoundaries(node: Node): void {
+    const boundaries = this.body(this.activation().scope).boundaries.get(node.id);
+    if (boundaries === undefined) return;
+    for (const boundary of boundaries) {
+      const purpose: Purpose = `boundary:${boundary.id}`;
+      const { timer, message, signal, correlationKey } = boundary.keys as Readonly<
+        Record<string, Template | undefined>
+      >;
+      if (timer !== undefined) this.arm(purpose, timer);
+      if (message !== undefined) this.subscribe(purpose, 'message', message, correlationKey);
+      if (signal !== undefined) this.subscribe(purpose, 'signal', signal, undefined);
+    }
+  }
+
+  /** Arms the node's own `timeout`; with a retry policy each attempt gets a new one. */
+  armTimeout(node: Node): void {
+    if (node.timeout !== undefined) this.arm('timeout', node.timeout);
+  }
+
+  activation(n: number = this.n): Activation {
+    return this.draft.active.get(n) as Activation;
+  }
+
+  node(n: number = this.n): Node {
+    return located(this.flow, this.activation(n).node).node;
+  }
+
+  /** The nodes among which the tokens of a scope move. */
+  body(scope: number): Body {
+    return bodyOf(this.flow, this.draft, scope);
+  }
+
+  /** Ends this activation and moves its token on; no connections: the token ends here. */
+  leave(connections: readonly Connection[]): void {
+    const { scope } = this.activation();
+    this.emit({ type: 'nodeCompleted', n: this.n });
+    this.follow(connections, scope);
+  }
+
+  /** Sends a token along each connection; where none leads on, the scope may be over. */
+  follow(connections: readonly Connection[], scope: number): void {
+    for (const connection of connections) arrive(this, connection, scope);
+    if (connections.length === 0 && this.draft.scopes.get(scope)?.live === 0) closeScope(this, scope);
+  }
+
+  start(node: string, scope: number, via?: string): void {
+    this.emit({
+      type: 'nodeStarted',
+      n: this.draft.nextActivation,
+      node,
+      ...(scope !== ROOT_SCOPE && { scope }),
+      ...(via !== undefined && { via }),
+    });
+  }
+
+  /** This node waits for a task, an event or a timer. */
+  wait(task?: JsonObject): void {
+    this.emit({ type: 'nodeWaiting', n: this.n, ...(task && { task }) });
+  }
+
+  /** This node's outside work is to be done; its result comes back as a command. */
+  work(): void {
+    this.emit({ type: 'workStarted', n: this.n, attempt: 1 });
+  }
+
+  owe(owed: Owed): void {
+    this.emit({ type: 'owed', owed });
+  }
+
+  fail(code: string, message: string): never {
+    throw new NodeError(code, message);
+  }
+
+  log(level: LogLevel, message: string): void {
+    this.emit({ type: 'logged', n: this.n, level, message });
+  }
+
+  /** Arms a timer of this node; a due time that has passed is now (semantics 16). */
+  arm(purpose: Purpose, timer: Template): void {
+    const text = this.text(timer);
+    const due = dueAt(text, this.context.at);
+    if ('problem' in due) throw new NodeError('TIMER_INVALID', `the timer "${text}" is not valid: ${due.problem}`);
+    this.emit({ type: 'timerSet', n: this.n, purpose, due: due.due });
+  }
+
+  /** Name and key are resolved now and not again (semantics 12); a message without a key takes the instance's. */
+  subscribe(purpose: Purpose, kind: 'message' | 'signal', name: Template, key: Template | undefined): void {
+    const correlationKey =
+      kind === 'signal' ? '' : key === undefined ? (this.draft.correlationKey ?? '') : this.text(key);
+    this.emit({ type: 'subscribed', n: this.n, purpose, kind, name: this.text(name), correlationKey });
+  }
+
+  text(template: Template): string {
+    return resolveText(template, this.#resolve, this.#unresolved);
+  }
+
+  value(template: ValueTemplate): Json {
+    return resolveValue(template, this.#resolve, this.#unresolved);
+  }
+
+  values(templates: ReadonlyMap<string, ValueTemplate>): JsonObject {
+    const result: Record<string, Json> = Object.create(null);
+    for (const [name, template] of templates) result[name] = this.value(template);
+    return result;
+  }
+
+  /** The condition over the variables, `extra` names first. */
+  test(condition: Condition, extra?: JsonObject): boolean {
+    return test(condition, (name) => (extra === undefined ? undefined : member(extra, name)) ?? this.lookup(name));
+  }
+
+  readonly #resolve = (reference: Reference): Json | undefined => {
+    const { path } = reference;
+    const name = path[0] as string;
+    if (name === 'env') return path.length === 2 ? this.context.env(path[1] as string) : undefined;
+    let value = this.lookup(name);
+    for (let i = 1; i < path.length && value !== undefined; i += 1) value = member(value, path[i] as string);
+    return value;
+  };
+
+  readonly #unresolved = (reference: Reference): void => {
+    this.log('WARN', `${reference.text} has no value; it stays as text`);
+  };
+
+  /** A variable as this node sees it: an iteration's own names first, then the instance's. */
+  lookup(name: string): Json | undefined {
+    const scope = this.#owner(name);
+    return member(scope === undefined ? this.draft.variables : (this.draft.scopes.get(scope)?.local ?? {}), name);
+  }
+
+  #owner(name: string): number | undefined {
+    let id: number | undefined = this.activation().scope;
+    while (id !== undefined && id !== ROOT_SCOPE) {
+      const scope = this.draft.scopes.get(id);
+      if (scope === undefined) return undefined;
+      if (Object.hasOwn(scope.local, name)) return id;
+      id = scope.parent;
+    }
+    return undefined;
+  }
+
+  /** Sets variables; dotted paths reach inside. Refused beyond the instance's limit (semantics 24). */
+  set(
+    assignments: readonly Omit<Assignment, 'scope'>[],
+    type: 'variablesSet' | 'outputEmitted' = 'variablesSet',
+  ): void {
+    if (assignments.length === 0) return;
+    const set = assignments.map(({ path, value }) => {
+      const scope = this.#owner(path[0] as string);
+      return scope === undefined ? { path, value } : { path, value, scope };
+    });
+    const added = set.reduce((sum, { path, value }) => sum + jsonSize(value) - this.#replaced(path), 0);
+    const limit = this.context.limits.variableBytes;
+    if (this.draft.size + added > limit) {
+      const names = set.map(({ path }) => path.join('.')).join(', ');
+      throw new NodeError('VARIABLES_TOO_LARGE', `setting ${names} would grow the variables past ${limit} bytes`);
+    }
+    this.emit({ type, n: this.n, set });
+  }
+
+  #replaced(path: readonly string[]): number {
+    let value: Json | undefined = this.draft.variables;
+    for (const key of path) value = value === undefined ? undefined : member(value, key);
+    return value === undefined ? 0 : jsonSize(value);
+  }
+
+  setAll(values: JsonObject): void {
+    this.set(Object.keys(values).map((name) => ({ path: [name], value: values[name] as Json })));
+  }
+
+  /** Stores a node's `result`, where the flow names a variable for it. */
+  result(path: readonly string[] | undefined, value: Json): void {
+    if (path !== undefined) this.set([{ path, value }]);
+  }
+}
+
+function asNodeError(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof NodeError) return error;
+  if (error instanceof ExpressionError) return { code: 'EXPRESSION_ERROR', message: error.message };
+  if (error instanceof TemplateError) return { code: 'TEMPLATE_TOO_LARGE', message: error.message };
+  throw error;
+}
