@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../flow.ts';
 import { isObject, type Json } from '../json.ts';
-import { parseTemplate, parseValue, type Template, type ValueTemplate } from '../template.ts';
+import { parseValue, type Template, type ValueTemplate } from '../template.ts';
 import { type At, type Kind, mismatch, shortened } from './kind.ts';
 import {
   type CompiledKeys,
@@ -13,7 +13,7 @@ import {
   withDefault,
 } from './record.ts';
 import { boolean, choice, plain } from './scalar.ts';
-import { items, text, value } from './template.ts';
+import { text, value } from './template.ts';
 
 const FIELD_TYPES = ['textbox', 'textarea', 'number', 'date', 'select', 'checkbox', 'radio', 'file'] as const;
 export const INPUT_TYPES = [...FIELD_TYPES, 'form'] as const;
@@ -106,7 +106,10 @@ export const fields: Kind<readonly FieldSpec[]> = {
 
 function listed(json: Json, at: At): FieldSpec | undefined {
   if (at.broken) return undefined;
-  if (typeof json === 'string' && json !== '') return { name: json, type: 'textbox', required: false };
+  if (typeof json === 'string' && json !== '') {
+    at.sets(json);
+    return { name: json, type: 'textbox', required: false };
+  }
   if (!isObject(json)) return mismatch('a field: {name, type}', json, at);
   refuseOthers(Object.keys(FIELD_KEYS), json, at, 'a field');
   return checked(readKeys(FIELD_KEYS, json, at), at);
@@ -128,6 +131,7 @@ function mapped(json: Json, at: At): (FieldSpec | undefined)[] | undefined {
 function checked(field: CompiledKeys<typeof FIELD_KEYS> | undefined, at: At): FieldSpec | undefined {
   if (field === undefined) return undefined;
   checkOptions(field.type, field.options !== undefined, at);
+  at.sets(field.name);
   return field;
 }
 
@@ -135,7 +139,7 @@ function checked(field: CompiledKeys<typeof FIELD_KEYS> | undefined, at: At): Fi
 export function checkOptions(type: string, given: boolean, at: At): void {
   const offers = CHOICE_TYPES.includes(type);
   if (offers && !given) {
-    at.error('MISSING_KEY', `${type} offers a choice and needs \`options\``, {
+    at.key('options').error('MISSING_KEY', `${type} offers a choice and needs \`options\``, {
       hint: 'options: [approve, reject]',
       onKey: true,
     });

@@ -39,6 +39,10 @@ export interface At {
   item(index: number): At;
   error(code: string, message: string, detail?: Detail): undefined;
   warning(code: string, message: string, detail?: Detail): undefined;
+  /** A variable is read here, by its first name. */
+  uses(variable: string, offset: number): void;
+  /** A variable is set here, by its first name. */
+  sets(variable: string): void;
   /** A connection from the enclosing node to the one that is named here; `key` makes its id: `<node>.<key>`. */
   connect(key: string, to: string): Connection;
   /** Reads the map of nodes here as a body of its own, which the enclosing node carries. */

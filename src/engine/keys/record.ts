@@ -59,7 +59,7 @@ export function readKeys<K extends Keys>(keys: K, value: Json, at: At): Compiled
 function readKey(name: string, key: Key, value: Readonly<Record<string, Json>>, at: At): unknown {
   if (!Object.hasOwn(value, name)) {
     if (key.presence !== 'required') return key.missing;
-    return at.error('MISSING_KEY', `\`${name}\` is missing: ${key.description}`, { onKey: true });
+    return at.key(name).error('MISSING_KEY', `\`${name}\` is missing: ${key.description}`, { onKey: true });
   }
   const place = at.key(name);
   return place.broken ? undefined : key.kind.read(value[name] as Json, place);
@@ -68,7 +68,7 @@ function readKey(name: string, key: Key, value: Readonly<Record<string, Json>>, 
 /** Reports every key of `value` that is not among `known`. */
 export function refuseOthers(known: readonly string[], value: Json, at: At, of: string): void {
   if (!isObject(value)) return;
-  for (const name of Object.keys(value)) if (!known.includes(name)) unknownKey(name, known, at, of);
+  for (const name of Object.keys(value)) if (!known.includes(name)) unknownKey(name, known, value, at, of);
 }
 
 /** A map with these keys and no others; `of` names it in messages: `a request`. */

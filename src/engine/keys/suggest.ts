@@ -1,8 +1,8 @@
+import type { JsonObject } from '../json.ts';
 import type { At } from './kind.ts';
 
 /** What people write who know other products, and what it is called here. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  action: 'request',
   after: 'next',
   assign: 'set',
   assignedTo: 'assignee',
@@ -66,18 +66,18 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   workflow: 'processId',
 };
 
-/** Reports the key `name` of the map at `at`, with the one of `known` that was probably meant. */
-export function unknownKey(name: string, known: readonly string[], at: At, of: string): void {
-  const message = `${of} has no key \`${name}\``;
-  at.key(name).error('UNKNOWN_KEY', message, { onKey: true, hint: keyHint(name, known) });
+/** Reports the key `name` of `map`, with the one of `known` that was probably meant. */
+export function unknownKey(name: string, known: readonly string[], map: JsonObject, at: At, of: string): void {
+  const free = known.filter((key) => !Object.hasOwn(map, key));
+  const message = `${of} has no key \`${name.slice(0, 80)}\``;
+  at.key(name).error('UNKNOWN_KEY', message, { onKey: true, hint: keyHint(name, free) });
 }
 
-function keyHint(name: string, known: readonly string[]): string {
-  if (name === '<<') return 'merge keys are not part of YAML 1.2: write the keys out';
+function keyHint(name: string, free: readonly string[]): string {
   const elsewhere = Object.hasOwn(ELSEWHERE, name) ? (ELSEWHERE[name] as string) : '';
-  const meant = known.includes(elsewhere) ? elsewhere : closest(name, known);
+  const meant = free.includes(elsewhere) ? elsewhere : closest(name, free);
   if (meant !== undefined) return `did you mean \`${meant}\`?`;
-  return known.length === 0 ? 'leave it out' : `it takes ${known.map((key) => `\`${key}\``).join(', ')}`;
+  return free.length === 0 ? 'leave it out' : `it may also have ${free.map((key) => `\`${key}\``).join(', ')}`;
 }
 
 /** The one of `names` that `name` is most likely a slip of, or undefined. */

@@ -31,18 +31,36 @@ const looseText: Kind<Template> = {
   },
 };
 
-/** The parsed text; warns of `${name}`, which stays literal outside of conditions. */
+/** The parsed text; warns of what looks like a reference and is none. */
 export function template(source: string, at: At): Template {
-  warnOfDollar(source, at);
-  return parseTemplate(source);
+  warnOfLookalikes(source, at);
+  const compiled = parseTemplate(source);
+  noteUses(compiled, at);
+  return compiled;
 }
 
-function warnOfDollar(source: string, at: At): void {
-  const found = /\$\{\s*([A-Za-z_][\w.]*)?/u.exec(source);
-  if (found === null) return;
-  const message = `\${…} is only an expression in conditions: here it stays as literal text`;
-  const hint = `write {${found[1] ?? 'name'}} to insert a variable`;
-  at.warning('LITERAL_DOLLAR', message, { hint, offset: found.index });
+function noteUses(compiled: Template, at: At): void {
+  for (const reference of referencesOf(compiled)) at.uses(reference.path[0] as string, reference.offset);
+}
+
+const LOOKALIKES: readonly (readonly [RegExp, string])[] = [
+  [/\$\{\s*([A-Za-z_][\w.]*)?/u, '${…} is only an expression in conditions: here it stays as literal text'],
+  [/\{\{\s*([A-Za-z_][\w.]*)\s*\}\}/u, 'a reference has single braces: of {{…}} the outer ones stay in the text'],
+  [
+    /\{(?:\s+([A-Za-z_][\w.]*)\s*|([A-Za-z_][\w.]*)\s+)\}/u,
+    'a reference has no spaces in its braces: this stays as literal text',
+  ],
+];
+
+function warnOfLookalikes(source: string, at: At): void {
+  if (!source.includes('{')) return;
+  for (const [pattern, message] of LOOKALIKES) {
+    const found = pattern.exec(source);
+    if (found === null) continue;
+    const hint = `write {${found[1] ?? found[2] ?? 'name'}} to insert a variable`;
+    at.warning('LITERAL_BRACES', message, { hint, offset: found.index });
+    return;
+  }
 }
 
 /** The texts without any reference are known before the flow runs, and can be checked. */
@@ -91,8 +109,8 @@ function referenceHint(json: Json): string | undefined {
 
 function walk(json: Json, at: At): void {
   if (at.broken) return;
-  if (typeof json === 'string') warnOfDollar(json, at);
-  else if (Array.isArray(json)) json.forEach((item, index) => walk(item, at.item(index)));
+  if (typeof json === 'string') template(json, at);
+  else if (Array.isArray(json)) for (const [index, item] of json.entries()) walk(item, at.item(index));
   else if (isObject(json)) for (const name of Object.keys(json)) walk(json[name] as Json, at.key(name));
 }
 
@@ -145,6 +163,16 @@ export function items<T>(kind: Kind<T>, list: readonly Json[], at: At): readonly
 }
 
 export const values: Kind<ReadonlyMap<string, ValueTemplate>> = mapOf('a map of names to values', value);
+
+/** Values that become variables of these names. */
+export const outputs: Kind<ReadonlyMap<string, ValueTemplate>> = {
+  schema: values.schema,
+  read(map, at) {
+    if (isObject(map)) for (const name of Object.keys(map)) at.sets(name);
+    return values.read(map, at);
+  },
+};
+
 export const textMap: Kind<ReadonlyMap<string, Template>> = mapOf('a map of names to texts', looseText);
 export const texts: Kind<readonly Template[]> = listOf('a text or a list of texts', text, true);
 
@@ -195,7 +223,10 @@ export const condition: Kind<Condition> = {
     if (typeof value !== 'string') return mismatch('an expression such as "${total > 100}"', value, at);
     if (!/[$#]\{/u.test(value)) return withoutDollar(value, at);
     const parsed = parseCondition(value);
-    if (parsed.ok) return parsed.condition;
+    if (parsed.ok) {
+      for (const { name, offset } of parsed.condition.names) at.uses(name, offset);
+      return parsed.condition;
+    }
     const { message, offset } = parsed.problem;
     return at.error('BAD_EXPRESSION', `the condition ${shortened(value)} is malformed: ${message}`, { offset });
   },

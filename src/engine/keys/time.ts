@@ -1,6 +1,6 @@
 import type { Json } from '../json.ts';
 import type { Template } from '../template.ts';
-import { parseCron, parseDate, parseDuration } from '../time.ts';
+import { durationMs, parseCron, parseDate, parseDuration } from '../time.ts';
 import { type At, type Kind, mismatch, shortened } from './kind.ts';
 import { isUuid, uuid } from './scalar.ts';
 import { isConstant, template } from './template.ts';
@@ -20,7 +20,8 @@ export const durationConstant: Kind<number> = {
   schema: { type: 'string', pattern: '^P' },
   read(value, at) {
     const parsed = typeof value === 'string' ? parseDuration(value) : undefined;
-    return parsed === undefined ? badDuration(value, at) : parsed;
+    const ms = parsed && durationMs(parsed);
+    return ms === undefined || ms < 0 ? badDuration(value, at) : ms;
   },
 };
 
@@ -30,9 +31,11 @@ export const timer: Kind<Template> = {
   read(value, at) {
     if (typeof value !== 'string' || value === '') return badTimer(value, at);
     const compiled = template(value, at);
-    if (!isConstant(compiled) || parseDuration(value) !== undefined || parseDate(value) !== undefined) return compiled;
-    if (value.trim().split(/\s+/u).length < 4 && !value.startsWith('@')) return badTimer(value, at);
-    return cronIsGood(value, undefined, at) ? compiled : undefined;
+    const written = value.trim();
+    if (!isConstant(compiled) || parseDuration(written) !== undefined || parseDate(written) !== undefined)
+      return compiled;
+    if (written.split(/\s+/u).length < 4) return badTimer(value, at);
+    return cronIsGood(written, undefined, at) ? compiled : undefined;
   },
 };
 

@@ -1,0 +1,84 @@
+import type { At } from './keys/kind.ts';
+import { closest } from './keys/suggest.ts';
+import { type ReadBody, startsOf } from './parse/nodes.ts';
+import type { File } from './parse/place.ts';
+import { checkBoundaries } from './validate/boundaries.ts';
+import { checkNames } from './validate/names.ts';
+import { checkNode } from './validate/node.ts';
+import { checkReach } from './validate/reach.ts';
+
+/** So many dangling connections get a proposal; comparing with every id costs time. */
+const MAX_PROPOSALS = 50;
+
+/**
+ * Checks a flow as a whole: that each body has its start, that connections lead somewhere, that boundary events fit;
+ * and warns of what will never happen. `bodies` tells of every node id of the flow which `nodes` map it stands in.
+ */
+export function validate(root: ReadBody, bodies: ReadonlyMap<string, At>, file: File): void {
+  let proposals = 0;
+  const propose = (id: string, ids: Iterable<string>) => (proposals++ < MAX_PROPOSALS ? closest(id, ids) : undefined);
+  for (const body of bodiesOf(root)) {
+    checkStart(body);
+    checkConnections(body, bodies, propose);
+    checkBoundaries(body, propose);
+    for (const node of body.nodes.values()) checkNode(node);
+    checkReach(body);
+  }
+  checkNames(file);
+}
+
+function* bodiesOf(body: ReadBody): Generator<ReadBody> {
+  yield body;
+  for (const node of body.nodes.values()) if (node.inner !== undefined) yield* bodiesOf(node.inner);
+}
+
+/** The flow itself has exactly one start event; a nested body may have it, or one node that nothing leads to. */
+function checkStart(body: ReadBody): void {
+  const starts = startsOf(body);
+  const [first, ...more] = starts;
+  if (first === undefined) {
+    const hint = 'add `start: { type: startEvent, next: … }`';
+    const what =
+      body.owner === undefined ? 'the flow has no start event' : `the body of \`${body.owner}\` has no start`;
+    body.at.error('MISSING_START', what, { onKey: true, hint });
+  } else if (first.type === 'startEvent') {
+    for (const other of more) {
+      other.at.error('SECOND_START', `\`${other.id}\` is a second start event: \`${first.id}\` is the first`, {
+        onKey: true,
+      });
+    }
+  } else if (more.length > 0) {
+    const names = starts
+      .slice(0, 5)
+      .map((node) => `\`${node.id}\``)
+      .join(', ');
+    const message = `the body of \`${body.owner}\` could begin at ${names}`;
+    body.at.error('MISSING_START', message, { onKey: true, hint: 'add a startEvent that leads to the first of them' });
+  }
+}
+
+type Propose = (id: string, ids: Iterable<string>) => string | undefined;
+
+function checkConnections(body: ReadBody, bodies: ReadonlyMap<string, At>, propose: Propose): void {
+  for (const node of body.nodes.values()) {
+    for (const { connection, at } of node.connections) checkTarget(connection.to, at, body, bodies, propose);
+  }
+}
+
+function checkTarget(to: string, at: At, body: ReadBody, bodies: ReadonlyMap<string, At>, propose: Propose): void {
+  const target = body.nodes.get(to);
+  if (target?.type === 'startEvent') {
+    at.error('INTO_START', `nothing may lead to the start event \`${to}\``, { hint: 'name the node after it' });
+  } else if (target?.type === 'boundaryEvent') {
+    at.error('INTO_BOUNDARY', `nothing may lead to the boundary event \`${to}\`: it begins by itself`);
+  } else if (bodies.get(to)?.path === body.at.path) {
+    return;
+  } else if (bodies.has(to)) {
+    const message = `\`${to}\` is in another body, \`${bodies.get(to)?.path}\`: connections stay inside of their own`;
+    at.error('LEAVES_BODY', message);
+  } else {
+    const meant = propose(to, body.nodes.keys());
+    const hint = meant === undefined ? {} : { hint: `did you mean \`${meant}\`?` };
+    at.error('UNKNOWN_NODE', `there is no node \`${to.slice(0, 128)}\``, hint);
+  }
+}

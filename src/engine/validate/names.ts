@@ -1,0 +1,54 @@
+import { distanceWithin } from '../keys/suggest.ts';
+import type { File } from '../parse/place.ts';
+
+/** Beyond this many names the comparison would cost more time than it is worth. */
+const MAX_NAMES = 500;
+
+/** Variables that the engine sets (interface "Variables set by triggers", "Input Node"; decisions §4). */
+const BUILT_IN = [
+  'env',
+  'error',
+  'loop',
+  'inputValue',
+  'inputNodeAction',
+  'formData',
+  'webhookPayload',
+  'webhookEventType',
+  'webhookHeaders',
+  'webhookProvider',
+  'webhookEventId',
+  'webhookTraceId',
+  'webhookRawBody',
+  'webhookEventTimestamp',
+  'emailSubject',
+  'emailBody',
+  'emailSender',
+  'emailRecipients',
+];
+
+/**
+ * Warns of a variable that nothing sets while another of almost the same name is set. Start data may bring any name, so
+ * a name that resembles none is never a problem here.
+ */
+export function checkNames({ set, used }: File): void {
+  if (used.size > MAX_NAMES || set.size > MAX_NAMES) return;
+  const known = [...set, ...BUILT_IN];
+  for (const [name, { at, offset }] of used) {
+    if (known.includes(name)) continue;
+    const meant = known.find((other) => isSlip(name, other));
+    if (meant === undefined) continue;
+    at.warning('UNKNOWN_VARIABLE', `nothing in the flow sets \`${name}\``, {
+      hint: `did you mean \`${meant}\`?`,
+      offset,
+    });
+  }
+}
+
+/** One letter off, or two in a long name; `order` beside `orders` or `item2` beside `item1` is no slip. */
+function isSlip(name: string, other: string): boolean {
+  if (Math.min(name.length, other.length) < 4 || name.length > 64 || other.length > 64) return false;
+  if (`${name}s` === other || `${other}s` === name || /\d$/u.test(name) || /\d$/u.test(other)) return false;
+  if (name.toLowerCase() === other.toLowerCase()) return true;
+  const limit = Math.min(name.length, other.length) >= 9 ? 3 : 2;
+  return distanceWithin(name, other, limit) < limit;
+}
