@@ -1,24 +1,33 @@
 // Bundles the command line and the daemon into dist/. Small pure packages are bundled, so that commands start fast;
 // packages with native parts, workers or files of their own stay in node_modules.
-import { rmSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { sep } from 'node:path';
 import { build } from 'esbuild';
 
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const BUNDLED = new Set(['commander', 'typebox', 'env-paths', 'yaml']);
 const packageOf = (path) => path.split('/').slice(0, path.startsWith('@') ? 2 : 1).join('/');
+
+/** What a bundled package imports for itself is bundled with it. */
+const isBundled = ({ path, importer }) =>
+  BUNDLED.has(packageOf(path)) || (importer.includes(`${sep}node_modules${sep}`) && !builtinModules.includes(path));
 
 const keepOutside = {
   name: 'keep-outside',
   setup(b) {
     b.onResolve({ filter: /^[^./]/ }, (args) =>
-      args.kind === 'entry-point' || BUNDLED.has(packageOf(args.path)) ? undefined : { path: args.path, external: true },
+      args.kind === 'entry-point' || isBundled(args) ? undefined : { path: args.path, external: true },
     );
   },
 };
 
-rmSync('dist', { recursive: true, force: true });
+// Built beside the old one and swapped, so that nobody meets half a build.
+const draft = `dist.${process.pid}.tmp`;
 await build({
   entryPoints: { cli: 'src/cli/main.ts', daemon: 'src/daemon/main.ts' },
-  outdir: 'dist',
+  outdir: draft,
+  define: { WFX_VERSION: JSON.stringify(version) },
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -31,3 +40,5 @@ await build({
   banner: { js: "import { createRequire as wfxCreateRequire } from 'node:module';const require = wfxCreateRequire(import.meta.url);" },
   logLevel: 'warning',
 });
+rmSync('dist', { recursive: true, force: true });
+renameSync(draft, 'dist');

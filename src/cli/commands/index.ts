@@ -1,0 +1,91 @@
+import type { Command } from 'commander';
+import type { Wfx } from '../wfx.ts';
+
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly group: string;
+  readonly hidden?: true;
+  /** Loads what the command needs, which a command line that names another one never does. */
+  readonly load: () => Promise<{ readonly add: (command: Command, wfx: Wfx) => void }>;
+}
+
+const RUN = 'Run flows:';
+const AUTHOR = 'Write and publish flows:';
+const WATCH = 'Look at runs and answer them:';
+const OPERATE = 'Daemon, keys and settings:';
+const MORE = 'More:';
+
+/** What a shell asks for the words that may come next. */
+export const COMPLETE = '__complete';
+
+export const COMMANDS: readonly CommandEntry[] = [
+  { name: 'run', group: RUN, summary: 'Run a flow and follow it to its end', load: () => import('./run.ts') },
+  { name: 'validate', group: AUTHOR, summary: 'Check flow files', load: () => import('./validate.ts') },
+  { name: 'publish', group: AUTHOR, summary: 'Publish flow files as new versions', load: () => import('./publish.ts') },
+  {
+    name: 'flow',
+    group: AUTHOR,
+    summary: 'List, show and manage published flows, or begin a new one',
+    load: () => import('./flow.ts'),
+  },
+  {
+    name: 'schema',
+    group: AUTHOR,
+    summary: 'Print the JSON Schema of flow files, for editors',
+    load: () => import('./schema.ts'),
+  },
+  {
+    name: 'instance',
+    group: WATCH,
+    summary: 'List, show, follow, cancel and retry runs',
+    load: () => import('./instance.ts'),
+  },
+  { name: 'task', group: WATCH, summary: 'List and answer what waits for a person', load: () => import('./task.ts') },
+  { name: 'event', group: WATCH, summary: 'Send an event to waiting runs', load: () => import('./event.ts') },
+  { name: 'daemon', group: OPERATE, summary: 'Start, stop and look at the daemon', load: () => import('./daemon.ts') },
+  {
+    name: 'env',
+    group: OPERATE,
+    summary: 'Set the values that flows read as {env.NAME}',
+    load: () => import('./env.ts'),
+  },
+  { name: 'key', group: OPERATE, summary: 'Make and manage API keys', load: () => import('./key.ts') },
+  {
+    name: 'token',
+    group: OPERATE,
+    summary: 'Print the credential that commands send',
+    load: () => import('./token.ts'),
+  },
+  {
+    name: 'whoami',
+    group: OPERATE,
+    summary: 'Show whose key commands send, and what it may do',
+    load: () => import('./whoami.ts'),
+  },
+  {
+    name: 'context',
+    group: OPERATE,
+    summary: 'Name daemons elsewhere and switch between them',
+    load: () => import('./context.ts'),
+  },
+  {
+    name: 'doctor',
+    group: OPERATE,
+    summary: 'Check that this machine has what wfx needs',
+    load: () => import('./doctor.ts'),
+  },
+  {
+    name: 'completion',
+    group: MORE,
+    summary: 'Print a script that completes commands in your shell',
+    load: () => import('./completion.ts'),
+  },
+  {
+    name: COMPLETE,
+    group: MORE,
+    hidden: true,
+    summary: 'Answer a shell that completes',
+    load: () => import('./complete.ts'),
+  },
+];

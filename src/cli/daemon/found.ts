@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { accepted, exchange, jsonOf } from '../../client/http.ts';
+import { UnreachableError } from '../../client/index.ts';
+
+/** What a running daemon says of itself in `<dataDir>/daemon.json`. */
+export interface DaemonFile {
+  readonly pid: number;
+  readonly url: string;
+  readonly version: string;
+  readonly startedAt: string;
+  readonly dataDir: string;
+}
+
+/**
+ * `running`: it answers. `silent`: its process lives but nothing answers (starting, stopped by a signal, or hanging).
+ * `none`: there is none; a file that a killed daemon left behind counts as none.
+ */
+export type Found =
+  | { readonly state: 'running' | 'silent'; readonly daemon: DaemonFile }
+  | { readonly state: 'none'; readonly daemon?: undefined };
+
+export const daemonFile = (dataDir: string): string => join(dataDir, 'daemon.json');
+export const daemonLog = (dataDir: string): string => join(dataDir, 'daemon.log');
+
+const HEALTH_MS = 5000;
+
+export async function findDaemon(dataDir: string): Promise<Found> {
+  const daemon = readDaemonFile(dataDir);
+  if (daemon === undefined || !isAlive(daemon.pid)) return { state: 'none' };
+  return { state: (await versionAt(daemon.url)) === undefined ? 'silent' : 'running', daemon };
+}
+
+export function readDaemonFile(dataDir: string): DaemonFile | undefined {
+  try {
+    const value = JSON.parse(readFileSync(daemonFile(dataDir), 'utf8')) as DaemonFile;
+    return typeof value?.pid === 'number' && typeof value.url === 'string' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The process runs. One that is dead, and whose parent has not noticed, doesn't. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+  return !isZombie(pid);
+}
+
+function isZombie(pid: number): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    return /^\d+ \(.*\) [ZX] /s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+/** The version of the daemon that answers at `url`, or undefined where none does. */
+export async function versionAt(url: string): Promise<string | undefined> {
+  try {
+    const ask = { method: 'GET', path: '/health/live', timeoutMs: HEALTH_MS };
+    const health = (await jsonOf(await accepted(await exchange({ url }, ask), url), url)) as { version?: unknown };
+    return typeof health?.version === 'string' ? health.version : undefined;
+  } catch (error) {
+    if (error instanceof UnreachableError || (error as Error).name === 'ApiError') return undefined;
+    throw error;
+  }
+}

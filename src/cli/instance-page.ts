@@ -1,0 +1,70 @@
+import { plain } from '../client/index.ts';
+import type { Instance } from '../contract/types.ts';
+import { shownDuration } from './duration.ts';
+import { between, STATUSES, shownTime, shownValue, stateOf, styleOf } from './shown.ts';
+import { printFields, printTable } from './table.ts';
+import type { Wfx } from './wfx.ts';
+
+/** A run for a person (its state, error, nodes and variables), or as the API gives it. */
+export function showInstance(wfx: Wfx, instance: Instance): void {
+  const { io } = wfx;
+  if (wfx.json) {
+    io.json(instance);
+    return;
+  }
+  io.print(io.paint('bold', plain(instance.processName)));
+  printFields(io, fieldsOf(instance));
+  if (instance.nodes.length > 0) {
+    io.print('');
+    showNodes(wfx, instance);
+  }
+  if (Object.keys(instance.data).length > 0) {
+    io.print('');
+    showVariables(wfx, instance.data);
+  }
+}
+
+function fieldsOf(instance: Instance): readonly (readonly [string, string | undefined])[] {
+  const { error } = instance;
+  return [
+    ['instance', instance.processInstanceId],
+    ['state', stateOf(instance)],
+    ['error', error === undefined ? undefined : `${error.code} at ${error.nodeId}: ${error.message}`],
+    ['flow', `${instance.processId}, version ${instance.processVersion}`],
+    ['environment', instance.environment],
+    ['key', instance.correlationKey],
+    ['started', `${shownTime(instance.startTime)} by ${shownValue(instance.trigger['type'] ?? 'api')}`],
+    ['ended', instance.endTime === undefined ? undefined : shownTime(instance.endTime)],
+    ['took', shownDuration(between(instance.startTime, instance.endTime))],
+    ['parent', instance.parentInstanceId],
+    ['retry of', instance.retryOf],
+    ['children', instance.children.length === 0 ? undefined : instance.children.join(', ')],
+  ];
+}
+
+function showNodes({ io }: Wfx, { nodes }: Instance): void {
+  printTable(
+    io,
+    nodes,
+    [
+      { title: 'NODE', text: ({ nodeId }) => nodeId },
+      { title: 'TYPE', text: ({ nodeType }) => nodeType },
+      {
+        title: 'STATUS',
+        text: ({ statusCd }) => STATUSES[statusCd],
+        style: ({ statusCd }) => styleOf(STATUSES[statusCd]),
+      },
+      { title: 'STARTED', text: ({ startTime }) => shownTime(startTime) },
+      { title: 'TOOK', text: (node) => shownDuration(between(node.startTime, node.endTime)) },
+      { title: 'TRIES', text: ({ attempt }) => String(attempt) },
+      { title: 'NAME', text: ({ nodeName }) => nodeName },
+    ],
+    '',
+  );
+}
+
+/** `name: value` lines, one for each variable. */
+export function showVariables({ io }: Wfx, data: Instance['data']): void {
+  for (const [name, value] of Object.entries(data))
+    io.print(`${io.paint('cyan', plain(name))}: ${plain(shownValue(value), 10_000)}`);
+}

@@ -1,0 +1,22 @@
+import { plain } from '../client/index.ts';
+import type { LogEntry } from '../contract/types.ts';
+import type { Paint } from './io.ts';
+import { clockTime } from './shown.ts';
+import { fitted, padded } from './table.ts';
+
+const NAME = 20;
+/** What every node says of itself: there in full, but not in the foreground. */
+const ROUTINE = new Set(['started', 'completed']);
+
+/** One entry of an instance's log as a line for a person. Nothing in it can command a terminal. */
+export function logLine(paint: Paint, entry: LogEntry, prefix = ''): string {
+  const name = padded(fitted(plain(prefix + entry.nodeName, 200), NAME), NAME);
+  const message = plain(entry.message);
+  return `${paint('dim', clockTime(entry.timestamp))}  ${paint('bold', name)}  ${styled(paint, entry.level, message)}`;
+}
+
+function styled(paint: Paint, level: LogEntry['level'], message: string): string {
+  if (level === 'ERROR') return paint('red', `ERROR ${message}`);
+  if (level === 'WARN') return paint('yellow', `WARN ${message}`);
+  return ROUTINE.has(message) ? paint('dim', message) : message;
+}

@@ -1,0 +1,44 @@
+import { type Json, type JsonObject, merged, withPath } from '../engine/json.ts';
+import { usage } from './exit.ts';
+
+/**
+ * A value as a person types it: JSON where it is a number, true, false, null, a list or an object; text otherwise. A
+ * number that JavaScript can't hold exactly (a long order number) and one with a leading zero stay text.
+ */
+export function typedValue(text: string): Json {
+  if (!/^(-?\d|true$|false$|null$|\[|\{)/.test(text)) return text;
+  let value: Json;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return text;
+  }
+  if (typeof value !== 'number') return value;
+  return Number.isInteger(value) && !Number.isSafeInteger(value) ? text : Number.isFinite(value) ? value : text;
+}
+
+/** `key=value` apart; the key may hold dots, the value anything. */
+export function assignment(text: string, option: string): readonly [key: string, value: string] {
+  const at = text.indexOf('=');
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  throw usage(`${option} takes key=value, not “${text}”.`, `for example: ${option} order.total=240`);
+}
+
+/** `base` with every `key=value` of `--data` laid over it; dots in a key reach inside. */
+export function withData(base: JsonObject, given: readonly string[] | undefined): JsonObject {
+  let data = merged(base, {});
+  for (const text of given ?? []) {
+    const [key, value] = assignment(text, '--data');
+    data = withPath(data, pathOf(key, text), typedValue(value));
+  }
+  return data;
+}
+
+function pathOf(key: string, text: string): readonly string[] {
+  const path = key.split('.');
+  if (path.every((name) => name !== '') && path.length <= 50) return path;
+  throw usage(
+    `--data ${text}: “${key}” is no variable name.`,
+    'write a name, or names with dots between: order.total=240',
+  );
+}

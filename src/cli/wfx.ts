@@ -1,0 +1,102 @@
+import { Client, type Target } from '../client/index.ts';
+import type { Environment } from '../contract/types.ts';
+import { VERSION } from '../version.ts';
+import { findDaemon, readDaemonFile, versionAt } from './daemon/found.ts';
+import { CliError, EXIT } from './exit.ts';
+import type { Io } from './io.ts';
+import { environmentOf, type GlobalOptions, type Settings, settingsOf } from './settings.ts';
+
+/** What a command has at hand. Settings are read, and the daemon is looked for, only when they are asked for. */
+export class Wfx {
+  readonly io: Io;
+  readonly #options: () => GlobalOptions;
+  #settings: Settings | undefined;
+
+  constructor(io: Io, options: () => GlobalOptions) {
+    this.io = io;
+    this.#options = options;
+  }
+
+  get settings(): Settings {
+    this.#settings ??= settingsOf(this.#options(), this.io.env);
+    return this.#settings;
+  }
+
+  /** `--output json` was asked for. */
+  get json(): boolean {
+    return this.#options().output === 'json';
+  }
+
+  /** The environment that a command's `--environment`, else the settings name. */
+  environment(option: string | undefined): Environment | undefined {
+    return option === undefined ? this.settings.environment : environmentOf(option, '--environment');
+  }
+
+  /** A client of the daemon that the settings point to, which answers. With `start`, a local one is started where none runs. */
+  async client({ start = false } = {}): Promise<Client> {
+    const { address } = this.settings;
+    if (address.kind === 'local') await this.#localDaemon(start);
+    else
+      await this.#remoteDaemon(address.url, address.kind === 'context' ? `the context ${address.name}` : address.from);
+    const apiKey = await this.apiKey();
+    return new Client(() => this.#target(apiKey));
+  }
+
+  async #localDaemon(start: boolean): Promise<void> {
+    const { dataDir } = this.settings;
+    const found = await findDaemon(dataDir);
+    if (found.state === 'running') return this.#warnOfSkew(found.daemon.version);
+    if (found.state === 'silent')
+      throw new CliError(
+        EXIT.unreachable,
+        `The daemon (process ${found.daemon.pid}) does not answer at ${found.daemon.url}.`,
+        'it may still be starting; wfx daemon logs shows what it does',
+      );
+    if (!start) throw new CliError(EXIT.unreachable, 'No daemon is running.', 'start one: wfx daemon start');
+    const { startDaemon } = await import('./daemon/start.ts');
+    const { daemon } = await startDaemon(dataDir, { anyPort: true, flags: [] });
+    this.io.note(this.io.paintNote('dim', `Started the daemon at ${daemon.url} (wfx daemon stop ends it).`));
+  }
+
+  async #remoteDaemon(url: string, from: string): Promise<void> {
+    const version = await versionAt(url);
+    if (version === undefined)
+      throw new CliError(
+        EXIT.unreachable,
+        `No daemon answers at ${url} (from ${from}).`,
+        'check the address, and that the daemon runs there',
+      );
+    this.#warnOfSkew(version);
+  }
+
+  #warnOfSkew(version: string): void {
+    if (version === VERSION) return;
+    const restart = this.settings.address.kind === 'local' ? '; restart it: wfx daemon stop && wfx daemon start' : '';
+    this.io.warn(`the daemon is wfx ${version}, this command is wfx ${VERSION}${restart}`);
+  }
+
+  /** A local daemon that restarts may come back at another port, so its file is read each time. */
+  #target(apiKey: string | undefined): Target {
+    const { address, dataDir } = this.settings;
+    const url = address.kind === 'local' ? (readDaemonFile(dataDir)?.url ?? 'http://127.0.0.1:7117') : address.url;
+    return { url, apiKey };
+  }
+
+  /** The key that is sent: WFX_API_KEY, the context's, or the local daemon's admin key, which never leaves this machine. */
+  async apiKey(): Promise<string | undefined> {
+    const { address, apiKey, home, dataDir } = this.settings;
+    if (apiKey !== undefined) return apiKey;
+    const { readCredential } = await import('../secrets/index.ts');
+    if (address.kind === 'context') return readCredential(address.credential, home);
+    const local = readDaemonFile(dataDir)?.url;
+    const isLocal = address.kind === 'local' || (local !== undefined && sameLoopback(local, address.url));
+    return isLocal ? readCredential('admin', dataDir) : undefined;
+  }
+}
+
+/** Both name the same port of this machine. */
+function sameLoopback(one: string, other: string): boolean {
+  const [a, b] = [new URL(one), new URL(other)];
+  const loopback = (url: URL): boolean => ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname);
+  return a.port === b.port && a.protocol === b.protocol && loopback(a) && loopback(b);
+}
