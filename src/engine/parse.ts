@@ -1,6 +1,6 @@
 import type { Body, Compiled, Flow } from './flow.ts';
 import { isObject } from './json.ts';
-import { mismatch } from './keys/kind.ts';
+import { inWords } from './keys/kind.ts';
 import { readKeys, refuseOthers } from './keys/record.ts';
 import { FLOW_KEYS } from './parse/document.ts';
 import { bodyOf, NodeReader, type ReadBody } from './parse/nodes.ts';
@@ -15,7 +15,7 @@ import { validate } from './validate.ts';
  * whatever the text; a text over 1 MiB, 10,000 nodes or 64 levels is refused.
  */
 export function compile(text: string): Compiled {
-  const source = text.startsWith('\ufeff') ? text.slice(1) : text;
+  const source = (text.startsWith('\ufeff') ? text.slice(1) : text).replace(/\r(?!\n)/gu, '\n');
   const problems = new Problems(source);
   const flow = readFlow(source, problems);
   const sorted = problems.sorted();
@@ -27,7 +27,10 @@ function readFlow(text: string, problems: Problems): Flow | undefined {
   if (root === undefined || root.broken) return undefined;
   const file: File = { text, problems, set: new Set(), used: new Map() };
   const at = new Place(file, root);
-  if (!isObject(root.value)) return mismatch('a map with `id`, `name` and `nodes`', root.value, at);
+  if (!isObject(root.value)) {
+    const message = `a flow file holds a map with \`id\`, \`name\` and \`nodes\`, but this is ${inWords(root.value, at)}`;
+    return at.error('WRONG_TYPE', message);
+  }
 
   const reader = new NodeReader();
   let top: ReadBody | undefined;

@@ -1,7 +1,7 @@
 import type { FieldSpec } from '../flow.ts';
 import { isObject, type Json } from '../json.ts';
 import { parseValue, type Template, type ValueTemplate } from '../template.ts';
-import { type At, type Kind, mismatch, shortened } from './kind.ts';
+import { type At, type JsonSchema, type Kind, mismatch, shortened } from './kind.ts';
 import {
   type CompiledKeys,
   optional,
@@ -87,13 +87,16 @@ const FIELD_KEYS = {
 };
 const { name: _, ...NAMELESS_KEYS } = FIELD_KEYS;
 
+const fieldList: JsonSchema = {
+  type: 'array',
+  minItems: 1,
+  items: { anyOf: [{ type: 'string' }, recordSchema(FIELD_KEYS)] },
+};
+
 /** The fields of a form: a list of `{name, type, …}`, or a map from name to the rest. */
 export const fields: Kind<readonly FieldSpec[]> = {
   schema: {
-    anyOf: [
-      { type: 'array', minItems: 1, items: { anyOf: [{ type: 'string' }, recordSchema(FIELD_KEYS)] } },
-      { type: 'object', minProperties: 1, additionalProperties: recordSchema(NAMELESS_KEYS) },
-    ],
+    anyOf: [fieldList, { type: 'object', minProperties: 1, additionalProperties: recordSchema(NAMELESS_KEYS) }],
   },
   read(json, at) {
     const list = Array.isArray(json) ? json.map((item, index) => listed(item, at.item(index))) : mapped(json, at);
@@ -174,7 +177,7 @@ const formRecord = record('a form', {
 
 /** A user task's form: `{title, fields}`, or only the list of fields. */
 export const form: Kind<Form> = {
-  schema: { anyOf: [formRecord.schema, { type: 'array', items: {} }] },
+  schema: { anyOf: [formRecord.schema, fieldList] },
   read(json, at) {
     if (!Array.isArray(json)) return formRecord.read(json, at);
     const list = fields.read(json, at);

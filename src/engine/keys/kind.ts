@@ -26,7 +26,7 @@ export interface Detail {
 export interface At {
   /** E.g. `nodes.review.inputType`; empty for the whole file. */
   readonly path: string;
-  /** The last step of the path: the key's name, or the index in a list. */
+  /** The key's name; for an item of a list `next[0]`. */
   readonly name: string;
   /** Id of the enclosing node; empty outside of nodes. */
   readonly node: string;
@@ -55,8 +55,11 @@ export function inWords(value: Json, at: At): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a map';
   if (typeof value === 'string') return value === '' ? 'an empty text' : `the text ${shortened(value)}`;
-  return `the ${typeof value} ${shortened(at.written)}`;
+  return `the ${typeof value} ${at.written.slice(0, 60)}`;
 }
+
+/** The name of a thing behind its article: `an inputNode`. */
+export const withArticle = (name: string): string => `${/^[aeio]/iu.test(name) ? 'an' : 'a'} ${name}`;
 
 /** A text from the file for use in a message: one line, at most 60 characters, in double quotes. */
 export function shortened(text: string): string {

@@ -59,11 +59,13 @@ export function readKeys<K extends Keys>(keys: K, value: Json, at: At): Compiled
 function readKey(name: string, key: Key, value: Readonly<Record<string, Json>>, at: At): unknown {
   if (!Object.hasOwn(value, name)) {
     if (key.presence !== 'required') return key.missing;
-    return at.key(name).error('MISSING_KEY', `\`${name}\` is missing: ${key.description}`, { onKey: true });
+    return at.key(name).error('MISSING_KEY', `\`${name}\` is missing: ${lowered(key.description)}`, { onKey: true });
   }
   const place = at.key(name);
   return place.broken ? undefined : key.kind.read(value[name] as Json, place);
 }
+
+const lowered = (text: string) => text.slice(0, 1).toLowerCase() + text.slice(1).replace(/\.$/u, '');
 
 /** Reports every key of `value` that is not among `known`. */
 export function refuseOthers(known: readonly string[], value: Json, at: At, of: string): void {

@@ -37,8 +37,12 @@ const TRIGGER_KEYS = {
   'on-demand': {},
 } as const satisfies Record<string, Keys>;
 
-const TRIGGER_TYPES = [...(Object.keys(TRIGGER_KEYS) as (keyof typeof TRIGGER_KEYS)[]), 'onDemand'] as const;
-const triggerType = choice(...TRIGGER_TYPES);
+type TriggerType = keyof typeof TRIGGER_KEYS;
+const triggerTypes = choice(...(Object.keys(TRIGGER_KEYS) as TriggerType[]));
+const triggerType: Kind<TriggerType> = {
+  schema: triggerTypes.schema,
+  read: (value, at) => triggerTypes.read(value === 'onDemand' ? 'on-demand' : value, at),
+};
 
 /** One thing that starts the flow. */
 const trigger: Kind<Trigger> = {
@@ -54,11 +58,11 @@ const trigger: Kind<Trigger> = {
       return mismatch('a trigger, a map', value, at, 'write { type: on-demand }');
     if (!isObject(value)) return mismatch('a trigger: a map with a `type`', value, at);
     const head = readKeys({ type: required(triggerType, `one of ${Object.keys(TRIGGER_KEYS).join(', ')}`) }, value, at);
-    return head && triggerOf(head.type === 'onDemand' ? 'on-demand' : head.type, value, at);
+    return head && triggerOf(head.type, value, at);
   },
 };
 
-function triggerOf(type: keyof typeof TRIGGER_KEYS, value: JsonObject, at: At): Trigger | undefined {
+function triggerOf(type: TriggerType, value: JsonObject, at: At): Trigger | undefined {
   const keys: Keys = TRIGGER_KEYS[type];
   refuseOthers(['type', ...Object.keys(keys)], value, at, `a ${type} trigger`);
   const read = readKeys(keys, value, at) as JsonObject | undefined;

@@ -2,7 +2,7 @@ import type { Connection, NodeType, Retry } from '../flow.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { target, targets, ways } from '../keys/connection.ts';
 import type { Declaration } from '../keys/declaration.ts';
-import type { At } from '../keys/kind.ts';
+import { type At, withArticle } from '../keys/kind.ts';
 import { type Keys, optional, readKeys, required } from '../keys/record.ts';
 import { choice, plain } from '../keys/scalar.ts';
 import { closest, unknownKey } from '../keys/suggest.ts';
@@ -79,7 +79,7 @@ function chosen(type: NodeType, either: readonly Keys[], raw: JsonObject, at: At
     .replace(/, ([^,]*)$/u, ' or $1');
   if (name === undefined) {
     const slip = Object.keys(raw).find((key) => !Object.hasOwn(raw, closest(key, names) ?? key));
-    return at.error('ONE_OF', `a ${type} needs ${list}`, {
+    return at.error('ONE_OF', `${withArticle(type)} needs ${list}`, {
       onKey: true,
       ...(slip && { hint: `did you mean \`${closest(slip, names)}\` by \`${slip}\`?` }),
     });
@@ -87,7 +87,7 @@ function chosen(type: NodeType, either: readonly Keys[], raw: JsonObject, at: At
   if (second !== undefined) {
     return at
       .key(second)
-      .error('ONE_OF', `a ${type} takes only one of ${list}, and has \`${name}\` already`, { onKey: true });
+      .error('ONE_OF', `${withArticle(type)} takes only one of ${list}, and has \`${name}\` already`, { onKey: true });
   }
   return { keys: either[names.indexOf(name)] as Keys, of: `${type} with \`${name}\`` };
 }
@@ -103,7 +103,7 @@ function caseOf(
   if (!Object.hasOwn(raw, cases.by)) {
     const guess = guessCase(cases, raw);
     const hint = guess === undefined ? {} : { hint: `write \`${cases.by}: ${guess}\`` };
-    const message = `\`${cases.by}\` is missing: a ${type} is one of ${values}`;
+    const message = `\`${cases.by}\` is missing: ${withArticle(type)} is one of ${values}`;
     return at.key(cases.by).error('MISSING_KEY', message, { onKey: true, ...hint });
   }
   const place = at.key(cases.by);
@@ -136,9 +136,12 @@ function refuseOtherKeys(
     const hint = MISPLACED[`${type}.${name}`] ?? misplaced(declaration, name);
     const place = at.key(name);
     if (possible.has(name))
-      place.error('KEY_NOT_APPLICABLE', `\`${name}\` does not go with a ${variant?.of}`, { onKey: true });
-    else if (hint !== undefined) place.error('UNKNOWN_KEY', `a ${type} has no key \`${name}\``, { onKey: true, hint });
-    else unknownKey(name, names, raw, at, `a ${type}`);
+      place.error('KEY_NOT_APPLICABLE', `\`${name}\` does not go with ${withArticle(variant?.of ?? type)}`, {
+        onKey: true,
+      });
+    else if (hint !== undefined)
+      place.error('UNKNOWN_KEY', `${withArticle(type)} has no key \`${name}\``, { onKey: true, hint });
+    else unknownKey(name, names, raw, at, withArticle(type));
   }
 }
 

@@ -62,11 +62,11 @@ export class Place implements At {
 
   item(index: number): Place {
     const node = this.source.items?.[index] ?? this.source;
-    return this.#inner(String(index), node, node.start);
+    return this.#inner(String(index), node, node.start, `${this.name}[${index}]`);
   }
 
-  #inner(name: string, source: SourceNode, keyStart: number): Place {
-    return new Place(this.#file, source, { path: joined(this.path, name), name, keyStart, owner: this.#owner });
+  #inner(step: string, source: SourceNode, keyStart: number, name = step): Place {
+    return new Place(this.#file, source, { path: joined(this.path, step), name, keyStart, owner: this.#owner });
   }
 
   /** The same place, read on behalf of a node. */

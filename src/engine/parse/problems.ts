@@ -55,8 +55,9 @@ export class Problems {
     );
     if (this.#unsaid === 0) return sorted;
     const last = this.position(this.#text.length);
+    const severity = this.hasErrors ? 'error' : 'warning';
     const message = `there are ${this.#unsaid} more problems: these were the first ${MAX_PROBLEMS}`;
-    return [...sorted, { severity: 'error', code: 'TOO_MANY_PROBLEMS', path: '', ...last, message }];
+    return [...sorted, { severity, code: 'TOO_MANY_PROBLEMS', path: '', ...last, message }];
   }
 }
 

@@ -4,9 +4,9 @@ import { explain } from './syntax.ts';
 import { type SourceNode, TreeReader } from './tree.ts';
 
 /** Bytes of UTF-8. */
-export const MAX_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 /** Maps and lists inside of each other. */
-export const MAX_DEPTH = 64;
+const MAX_DEPTH = 64;
 const MAX_LEXEMES = 600_000;
 const MAX_STRAY_TOKENS = 20;
 
@@ -17,7 +17,7 @@ const MAX_STRAY_TOKENS = 20;
 export function readSource(text: string, problems: Problems): SourceNode | undefined {
   const refuse = refusal(text);
   if (refuse !== undefined) return report(problems, refuse.offset, refuse.code, refuse.message, refuse.hint);
-  const document = compose(text, problems);
+  const document = withoutStackTraces(() => compose(text, problems));
   if (document === undefined) return undefined;
   if (syntaxErrors(document, text, problems)) return undefined;
   if (document.contents === null || isEmptyScalar(document)) {
@@ -53,6 +53,17 @@ const utf8Length = (text: string) => new TextEncoder().encode(text).length;
 
 function report(problems: Problems, offset: number, code: string, message: string, hint?: string): undefined {
   problems.add(offset, { severity: 'error', code, path: '', message, hint });
+}
+
+/** The parser makes an Error of every mistake; capturing a stack for each of 500,000 would take seconds. */
+function withoutStackTraces<T>(work: () => T): T {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  try {
+    return work();
+  } finally {
+    Error.stackTraceLimit = limit;
+  }
 }
 
 /** The one document of the text. Deep nesting is refused before the recursive composer could meet it. */

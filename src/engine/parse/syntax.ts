@@ -35,6 +35,8 @@ const RULES: readonly Rule[] = [
   tab,
   alias,
   openMap,
+  braceInFlow,
+  directive,
   reserved,
   quote,
   escapeSequence,
@@ -67,16 +69,41 @@ function tab(error: YAMLError, line: Line) {
   return { message: 'a tab is used for indentation', hint: 'indent with spaces' };
 }
 
-function alias(_: YAMLError, { before, value, start }: Line) {
-  if (!value.startsWith('*')) return undefined;
+function alias(error: YAMLError, { text, before, value, start }: Line) {
   const message = "a text without quotes can't begin with *, which makes it a YAML alias";
+  if (value.startsWith('*')) return { message, hint: quoted(before, value), offset: start + before.length };
+  const found = /([\w-]+:\s+)(\*[^,}\]"']*)/u.exec(text);
+  if (found === null || !/alias/iu.test(error.message)) return undefined;
+  const [all, key = '', inner = ''] = found;
+  return { message, hint: quoted(key, inner), offset: start + found.index + all.length - inner.length };
+}
+
+/** `{name}` where more text follows: YAML takes the brace for the beginning of a map. */
+function openMap(_: YAMLError, { before, value, start }: Line) {
+  if (!/^\{+[^{}:,]*\}+\s*[^\s#}]/u.test(value)) return undefined;
+  const message = "a text without quotes can't begin with {, which opens a YAML map";
   return { message, hint: quoted(before, value), offset: start + before.length };
 }
 
-function openMap(error: YAMLError, { before, value, start }: Line) {
-  if (!/^\{.*\}./u.test(value) || error.code !== 'UNEXPECTED_TOKEN') return undefined;
-  const message = "a text without quotes can't begin with {, which opens a YAML map";
-  return { message, hint: quoted(before, value), offset: start + before.length };
+const BRACES_IN_FLOW = /([{,]\s*[\w-]+:\s+)((?:[^"'\s,[\]{}][^"',[\]{}]*)?\{[^{}]*\}[^,}\]]*)/u;
+
+/** Inside of { } or [ ] a text without quotes can't hold a brace at all. */
+function braceInFlow(error: YAMLError, { text, value, start }: Line) {
+  if (!/^[{[]/u.test(value) || error.code === 'BAD_DQ_ESCAPE') return undefined;
+  const found = BRACES_IN_FLOW.exec(text);
+  if (found === null) return undefined;
+  const [, key = '', inner = ''] = found;
+  const message = 'inside of { } a text with braces needs quotes';
+  return { message, hint: quoted(key, inner), offset: start + found.index + key.length };
+}
+
+function directive(error: YAMLError, { text, start }: Line) {
+  if (!text.startsWith('%') || !/directive/iu.test(error.message)) return undefined;
+  return {
+    message: "a line can't begin with %, which makes it a YAML directive",
+    hint: 'quote the key',
+    offset: start,
+  };
 }
 
 function reserved(error: YAMLError, { before, value }: Line) {
@@ -121,10 +148,11 @@ function colon(error: YAMLError, { text, before, value }: Line) {
       hint: quoted(before, value),
     };
   }
-  if (!/followed by map values/u.test(error.message)) return undefined;
   const glued = /^\s*(?:- )?([\w-]+):(\S.*)$/u.exec(text);
-  if (glued !== null)
+  const keyless = /followed by map values|on a single line/u.test(error.message);
+  if (glued !== null && keyless)
     return { message: 'a space is missing after the colon', hint: `write ${clip(`${glued[1]}: ${glued[2]}`)}` };
+  if (!/followed by map values/u.test(error.message)) return undefined;
   return {
     message: `a key without a value: ${JSON.stringify(clip(text.trim()))} has no colon`,
     hint: 'write `key: value`',

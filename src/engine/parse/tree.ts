@@ -172,6 +172,8 @@ export class TreeReader {
   /** The key's name, or undefined where the pair can't be kept. */
   #key(key: ParsedNode, entries: ReadonlyMap<string, SourceEntry>, path: string): string | undefined {
     const start = key.range[0];
+    if (isScalar(key) && key.anchor !== undefined)
+      this.#anchors.set(key.anchor, this.#scalar(key as Scalar.Parsed, path));
     const scalar = isAlias(key) ? this.#alias(key, path).value : isScalar(key) ? (key as Scalar).value : undefined;
     if (scalar === undefined) {
       return this.#error(

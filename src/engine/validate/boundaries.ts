@@ -1,5 +1,5 @@
 import type { Json } from '../json.ts';
-import { shortened } from '../keys/kind.ts';
+import { shortened, withArticle } from '../keys/kind.ts';
 import { NODE_KEYS } from '../nodes/keys.ts';
 import type { ReadBody, ReadNode } from '../parse/nodes.ts';
 
@@ -26,7 +26,7 @@ function checkActivity(node: ReadNode, activity: string, body: ReadBody, propose
     const message = `there is no node ${shortened(activity)} in this body to attach to`;
     at.error('UNKNOWN_NODE', message, meant === undefined ? {} : { hint: `did you mean \`${meant}\`?` });
   } else if (host.declaration?.boundaries === false) {
-    const message = `a ${host.type} is no activity that a boundary event can watch`;
+    const message = `${withArticle(host.type ?? 'node')} is no activity that a boundary event can watch`;
     at.error('BAD_ATTACHMENT', message, { hint: `it can watch ${WATCHED.join(', ')}` });
   }
 }

@@ -31,7 +31,9 @@ function boundariesByActivity(body: ReadBody): ReadonlyMap<string, readonly stri
   for (const { id, type, raw } of body.nodes.values()) {
     const activity = raw['attachedTo'];
     if (type !== 'boundaryEvent' || typeof activity !== 'string') continue;
-    attached.set(activity, [...(attached.get(activity) ?? []), id]);
+    const list = attached.get(activity);
+    if (list === undefined) attached.set(activity, [id]);
+    else list.push(id);
   }
   return attached;
 }

@@ -1,0 +1,169 @@
+import t from 'tap';
+import { compile } from '../../src/engine/parse.ts';
+import { errors, flowOf, lines, nodeOf, warnings } from './flows.ts';
+
+const problems = (nodes: string) => lines(compile(flowOf(nodes)).problems);
+
+t.test('a flow has exactly one start event', async (t) => {
+  t.strictSame(problems('  a: { type: task }'), [
+    '3:1 MISSING_START nodes -> add `start: { type: startEvent, next: … }`',
+  ]);
+  t.strictSame(problems('  a: { type: startEvent }\n  b: { type: startEvent }'), ['5:3 SECOND_START nodes.b']);
+  t.match(errors(flowOf('  {}')), [{ code: 'EMPTY' }]);
+  t.match(errors('id: 7c9e6679-7425-40de-944b-e07fc1f90ae7\nname: x'), [{ code: 'MISSING_KEY', path: 'nodes' }]);
+});
+
+t.test('a nested body begins at its start event, or at the one node that nothing leads to', async (t) => {
+  const loop = (body: string) => nodeOf(`type: loopNode, times: 2, nodes: { ${body} }`);
+  t.strictSame(errors(loop('a: { type: task, next: b }, b: { type: task }')), []);
+  t.strictSame(errors(loop('a: { type: startEvent, next: b }, b: { type: task }, c: { type: task }')), []);
+  t.match(errors(loop('a: { type: task }, b: { type: task }')), [{ code: 'MISSING_START', message: /`a`, `b`/ }]);
+  t.match(errors(loop('a: { type: task, next: b }, b: { type: task, next: a }')), [{ code: 'MISSING_START' }]);
+  const bounded = 'a: { type: userTask }, late: { type: boundaryEvent, attachedTo: a, timer: PT1H }';
+  t.strictSame(errors(loop(bounded)), [], 'a boundary event is no start');
+});
+
+t.test('connections lead to nodes of their own body', async (t) => {
+  t.strictSame(problems('  start: { type: startEvent, next: [reveiw, x] }\n  review: { type: task }'), [
+    '4:37 UNKNOWN_NODE nodes.start.next.0 -> did you mean `review`?',
+    '4:45 UNKNOWN_NODE nodes.start.next.1',
+    '5:3 UNREACHABLE nodes.review -> connect it, or remove it',
+  ]);
+  const out =
+    '  start: { type: startEvent, next: each }\n  each: { type: loopNode, times: 2, nodes: { a: { type: task, next: done } }, next: done }\n  done: { type: endEvent }';
+  t.match(errors(flowOf(out)), [{ code: 'LEAVES_BODY', path: 'nodes.each.nodes.a.next' }]);
+  t.match(
+    errors(flowOf(out.replace('next: each', 'next: a').replace('a: { type: task, next: done }', 'a: { type: task }'))),
+    [{ code: 'LEAVES_BODY', path: 'nodes.start.next' }],
+  );
+  t.match(errors(nodeOf('type: task, next: start')), [{ code: 'INTO_START' }]);
+  t.match(errors(nodeOf('type: userTask, next: late }\n  late: { type: boundaryEvent, attachedTo: it, timer: PT1H')), [
+    { code: 'INTO_BOUNDARY' },
+  ]);
+});
+
+t.test('ids are names, and unique in the whole flow', async (t) => {
+  for (const id of ['1st', '"a b"', 'a.b', '-a', `n${'x'.repeat(128)}`, '"ä"']) {
+    t.match(
+      errors(flowOf(`  start: { type: startEvent, next: ${id} }\n  ${id}: { type: task }`)),
+      [{ code: 'BAD_NODE_ID' }],
+      id,
+    );
+  }
+  t.match(errors(nodeOf('type: loopNode, times: 1, nodes: { done: { type: task } }')), [
+    { code: 'DUPLICATE_NODE', path: 'nodes.it.nodes.done' },
+  ]);
+});
+
+t.test('end events, start events and ifElse have no connections that they could not take', async (t) => {
+  t.match(errors(nodeOf('type: endEvent, next: done')), [
+    { code: 'UNKNOWN_KEY', hint: 'an end event is where its token ends' },
+  ]);
+  t.match(errors(nodeOf('type: endEvent, terminate: true, error: X')), [{ code: 'ONE_OF' }]);
+  t.match(errors(nodeOf('type: task, timeout: PT1S')), [{ code: 'UNKNOWN_KEY', hint: /takes no time/ }]);
+  t.match(errors(nodeOf('type: setVariable, set: { a: 1 }, retry: { attempts: 2 }')), [{ hint: /no outside work/ }]);
+  t.match(errors(nodeOf('type: userTask, retry: { attempts: 2 }')), [{ hint: /only nodes that do outside work/ }]);
+});
+
+t.test('boundary events sit on an activity, and catch each error once (semantics 10)', async (t) => {
+  const on = (keys: string, activity = 'type: userTask') =>
+    errors(nodeOf(`${activity} }\n  b: { type: boundaryEvent, ${keys}`));
+  t.strictSame(on('attachedTo: it, error: "*"'), []);
+  t.match(on('attachedTo: its, timer: PT1S'), [
+    { code: 'UNKNOWN_NODE', path: 'nodes.b.attachedTo', hint: 'did you mean `it`?' },
+  ]);
+  t.match(on('attachedTo: it, timer: PT1S', 'type: task'), [{ code: 'BAD_ATTACHMENT' }]);
+  t.match(on('attachedTo: b, timer: PT1S'), [{ code: 'BAD_ATTACHMENT' }]);
+  t.match(on('attachedTo: it, timer: PT1S, error: X'), [{ code: 'ONE_OF' }]);
+  t.match(on('attachedTo: it, error: X, cancelActivity: false'), [{ code: 'KEY_NOT_APPLICABLE' }]);
+  const twice = (a: string, b: string) =>
+    on(`attachedTo: it, error: ${a} }\n  c: { type: boundaryEvent, attachedTo: it, error: ${b}`);
+  t.match(twice('X', 'X'), [{ code: 'SAME_ERROR_TWICE', path: 'nodes.c.error' }]);
+  t.match(twice('"*"', '"*"'), [{ code: 'SAME_ERROR_TWICE' }]);
+  t.strictSame(twice('X', '"*"'), []);
+  t.strictSame(
+    errors(
+      nodeOf(`type: userTask }
+  b: { type: boundaryEvent, attachedTo: it, timer: PT1S }
+  c: { type: boundaryEvent, attachedTo: it, timer: PT1S, cancelActivity: false`),
+    ),
+    [],
+  );
+});
+
+t.test('ways out of a gateway', async (t) => {
+  const gateway = (next: string, type = 'exclusiveGateway') => nodeOf(`type: ${type}, next: ${next}`);
+  t.strictSame(errors(gateway('done')), []);
+  t.strictSame(warnings(gateway('done')), []);
+  t.match(errors(gateway('[{ to: done, default: true }, { to: done, default: true }]')), [{ code: 'SECOND_DEFAULT' }]);
+  t.match(warnings(gateway('[{ to: done, default: true, condition: "${a}" }]')), [{ code: 'NO_EFFECT' }]);
+  t.match(warnings(gateway('[done, { to: done, condition: "${a}" }]')), [
+    { code: 'NEVER_TAKEN', path: 'nodes.it.next.1.to' },
+  ]);
+  t.strictSame(warnings(gateway('[done, { to: done, condition: "${a}" }]', 'inclusiveGateway')), []);
+  t.match(warnings(gateway('[{ to: done, condition: "${a}" }]', 'parallelGateway')), [{ code: 'NO_EFFECT' }]);
+  t.match(warnings(nodeOf('type: inclusiveGateway')), [{ code: 'NO_WAY_OUT' }]);
+});
+
+t.test('warnings of what will never happen', async (t) => {
+  t.match(warnings(nodeOf('type: inputNode, inputType: textbox')), [{ code: 'NO_ERROR_FLOW' }, { code: 'NO_TIMEOUT' }]);
+  t.match(warnings(nodeOf('type: inputNode, inputType: textbox, errorFlow: done, timeoutFlow: done')), [
+    { code: 'NEVER_TAKEN' },
+  ]);
+  t.strictSame(warnings(nodeOf('type: inputNode, inputType: textbox, errorFlow: done, timeout: PT1H')), []);
+  t.match(warnings(nodeOf('type: intermediateCatchEvent, signal: a, correlationKey: b')), [{ code: 'NO_EFFECT' }]);
+  t.match(warnings(flowOf('  start: { type: startEvent }\n  a: { type: task, next: b }\n  b: { type: task }')), [
+    { code: 'UNREACHABLE', path: 'nodes.a' },
+    { code: 'UNREACHABLE', path: 'nodes.b' },
+  ]);
+  const viaBoundary =
+    'type: userTask }\n  b: { type: boundaryEvent, attachedTo: it, timer: PT1H, next: c }\n  c: { type: task';
+  t.strictSame(warnings(nodeOf(viaBoundary)), [], 'a boundary event is reached with its activity');
+});
+
+t.test('a parallel join that can never have all its tokens', async (t) => {
+  const join = (start: string, between: string) =>
+    warnings(
+      flowOf(`  start: { type: startEvent, next: ${start} }\n${between}\n  a: { type: task, next: join }
+  b: { type: task, next: join }\n  join: { type: parallelGateway, next: done }\n  done: { type: endEvent }`),
+    );
+  const choice = '  x: { type: ifElse, condition: "${c}", then: a, else: b }';
+  t.match(join('x', choice), [{ code: 'NEVER_JOINS', path: 'nodes.join' }]);
+  t.match(join('a', ''), [{ code: 'UNREACHABLE' }, { code: 'NEVER_JOINS', message: /`b`/ }]);
+  t.strictSame(join('[a, b]', ''), []);
+  t.strictSame(join('x', '  x: { type: parallelGateway, next: [a, b] }'), []);
+  t.strictSame(join('x', '  x: { type: inclusiveGateway, next: [{ to: a, condition: "${c}" }, b] }'), []);
+  t.strictSame(join('[x, x]', choice), [], 'two tokens may go different ways');
+  const reminded = `  x: { type: userTask, next: a }\n  r: { type: boundaryEvent, attachedTo: x, timer: PT1H, cancelActivity: false, next: b }`;
+  t.strictSame(join('x', reminded), []);
+  t.match(join('x', reminded.replace('cancelActivity: false, ', '')), [{ code: 'NEVER_JOINS' }]);
+});
+
+t.test('a variable that is almost the name of one that is set', async (t) => {
+  const uses = (name: string) =>
+    warnings(
+      nodeOf(`type: setVariable, set: { customer: 1 }, next: use }\n  use: { type: userTask, title: "Hi {${name}}"`),
+    );
+  t.match(uses('custmoer.name'), [{ code: 'UNKNOWN_VARIABLE', hint: 'did you mean `customer`?', line: 6 }]);
+  for (const name of [
+    'customer',
+    'customers',
+    'order',
+    'inputValue',
+    'loop.index',
+    'error.code',
+    'webhookPayload.a',
+    'env.X',
+  ]) {
+    t.strictSame(uses(name), [], `${name} is no slip`);
+  }
+  t.match(warnings(nodeOf('type: ifElse, then: done, condition: "${inptuValue == 1}"')), [
+    { hint: 'did you mean `inputValue`?' },
+  ]);
+});
+
+t.test('warnings alone do not keep a flow from compiling', async (t) => {
+  const { flow, problems } = compile(nodeOf('type: inputNode, inputType: textbox'));
+  t.ok(flow);
+  t.ok(problems.length > 0 && problems.every(({ severity }) => severity === 'warning'));
+});
