@@ -37,6 +37,7 @@ function checkStart(body: ReadBody): void {
   const starts = startsOf(body);
   const [first, ...more] = starts;
   if (first === undefined) {
+    if (mayHoldStart(body)) return;
     const hint = 'add `start: { type: startEvent, next: … }`';
     const what =
       body.owner === undefined ? 'the flow has no start event' : `the body of \`${body.owner}\` has no start`;
@@ -55,6 +56,13 @@ function checkStart(body: ReadBody): void {
     const message = `the body of \`${body.owner}\` could begin at ${names}`;
     body.at.error('MISSING_START', message, { onKey: true, hint: 'add a startEvent that leads to the first of them' });
   }
+}
+
+/** A node of a missing or unknown type that is surely meant as the start: its type is what is wrong. */
+function mayHoldStart(body: ReadBody): boolean {
+  return [...body.nodes.values()].some(
+    ({ id, type, raw }) => type === undefined && /start/iu.test(`${id} ${raw['type']}`),
+  );
 }
 
 type Propose = (id: string, ids: Iterable<string>) => string | undefined;

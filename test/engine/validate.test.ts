@@ -9,6 +9,9 @@ t.test('a flow has exactly one start event', async (t) => {
     '3:1 MISSING_START nodes -> add `start: { type: startEvent, next: … }`',
   ]);
   t.strictSame(problems('  a: { type: startEvent }\n  b: { type: startEvent }'), ['5:3 SECOND_START nodes.b']);
+  t.strictSame(problems('  start: { type: StartEvent }'), [
+    '4:18 UNKNOWN_NODE_TYPE nodes.start.type -> did you mean `startEvent`?',
+  ]);
   t.match(errors(flowOf('  {}')), [{ code: 'EMPTY' }]);
   t.match(errors('id: 7c9e6679-7425-40de-944b-e07fc1f90ae7\nname: x'), [{ code: 'MISSING_KEY', path: 'nodes' }]);
 });

@@ -35,21 +35,20 @@ export const target: Kind<Connection> = {
 export const targets: Kind<readonly Connection[]> = {
   schema: { anyOf: [nodeIdSchema, { type: 'array', items: nodeIdSchema }] },
   read(value, at) {
-    if (!Array.isArray(value)) return only(target.read(value, at));
-    const found = value.map((item, index) => connection(item, at, index));
+    if (!Array.isArray(value)) return only(connection(value, at, at.name));
+    const found = value.map((item, index) => connection(item, at.item(index), `${at.name}.${index}`));
     return found.every((item) => item !== undefined) ? found : undefined;
   },
 };
 
 const only = <T>(item: T | undefined) => (item === undefined ? undefined : [item]);
 
-function connection(value: Json, list: At, index: number): Connection | undefined {
-  const at = list.item(index);
+function connection(value: Json, at: At, key: string): Connection | undefined {
   if (at.broken) return undefined;
   if (isObject(value))
     return at.error('WRONG_TYPE', "only a gateway's `next` takes `{to, condition}`: name the node alone");
   const to = nodeId.read(value, at);
-  return to === undefined ? undefined : at.connect(`${list.name}.${index}`, to);
+  return to === undefined ? undefined : at.connect(key, to);
 }
 
 const WAY_KEYS = {
