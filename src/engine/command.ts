@@ -20,6 +20,8 @@ export type Command =
   | { readonly type: 'deliver'; readonly id: number; readonly answer: DeliveryAnswer }
   | { readonly type: 'endChild'; readonly n: number; readonly child: string; readonly result: ChildResult }
   | { readonly type: 'cancel'; readonly byParent: boolean }
+  /** Something outside of the flow went wrong for good. */
+  | { readonly type: 'fail'; readonly code: string; readonly message: string }
   /** Goes on with a turn that was cut for fairness. */
   | { readonly type: 'continue' };
 

@@ -77,6 +77,7 @@ const HANDLERS: { readonly [T in Command['type']]: (turn: Turn, command: Of<T>) 
   deliver,
   endChild,
   cancel,
+  fail: (turn, { code, message }) => endInstance(turn, 2, { code, message, nodeId: '' }),
   continue: () => undefined,
 };
 

@@ -21,7 +21,7 @@ const ENDED = { nodeCompleted: 2, nodeFailed: 3, nodeCancelled: 4, nodeTimedOut:
 
 /** The instance resource as its history tells it: feed it every event in order. */
 export class ViewFold {
-  readonly #flow: Flow;
+  readonly flow: Flow;
   readonly #draft: Draft = draftOf(emptyState());
   readonly #records = new Map<number, NodeRecord>();
   /** Instances that subProcess nodes started. */
@@ -30,7 +30,7 @@ export class ViewFold {
   lastNode = '';
 
   constructor(flow: Flow) {
-    this.#flow = flow;
+    this.flow = flow;
   }
 
   get state(): State {
@@ -49,7 +49,7 @@ export class ViewFold {
   }
 
   #began(n: number, id: string, at: number): void {
-    const node = find(this.#flow, id)?.node;
+    const node = find(this.flow, id)?.node;
     const record = { nodeId: id, nodeName: node?.name ?? id, nodeType: node?.type ?? '', startTime: at };
     this.#records.set(n, { ...record, statusCd: 0, attempt: 1 });
     this.lastNode = id;

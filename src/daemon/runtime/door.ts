@@ -25,13 +25,29 @@ export interface Runtime {
    * Log entries with id > `after` (0 = all), history first, then live as they become durable; ends after the entry that
    * ends the instance. A slow reader is fed from disk. Throws a Rejection when unknown. `return()` frees it.
    */
-  log(organizationId: string | undefined, instanceId: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent>;
+  log(
+    organizationId: string | undefined,
+    instanceId: string,
+    after: number,
+    signal: AbortSignal,
+  ): AsyncIterable<LogEvent>;
+  /** How many log entries an instance has by now, and whether it ended; undefined when unknown. */
+  logPosition(
+    organizationId: string | undefined,
+    instanceId: string,
+  ): Promise<{ readonly last: number; readonly ended: boolean } | undefined>;
   /** Lifecycle events of one organization (undefined: of all) with id > `after` (undefined: from now on). */
-  lifecycle(organizationId: string | undefined, after: string | undefined, signal: AbortSignal): AsyncIterable<LifecycleEvent>;
+  lifecycle(
+    organizationId: string | undefined,
+    after: string | undefined,
+    signal: AbortSignal,
+  ): AsyncIterable<LifecycleEvent>;
 
   /** Keyed collections (definitions, keys, environment values, ...): durable facts that are not instances. */
   readonly facts: Facts;
   readonly stats: RuntimeStats;
+  /** Resolves when commands can be taken; rejects with StorageError while the disk takes no writes. */
+  ready(): Promise<void>;
   /** Takes no more commands (SHUTTING_DOWN), waits for pending commits, aborts work, ends streams. */
   close(): Promise<void>;
 }
@@ -47,9 +63,19 @@ export interface Facts {
 export interface Definitions {
   flow(processId: string, version: string): Flow;
   /** The active version in an environment, with its owner, or undefined (unknown, or not published there). */
-  active(processId: string, environment: Environment): { readonly version: string; readonly organizationId: string } | undefined;
+  active(
+    processId: string,
+    environment: Environment,
+  ): { readonly version: string; readonly organizationId: string } | undefined;
   /** Plain environment values; a secret's name gives `***` here. */
   environmentValue(organizationId: string, environment: Environment, name: string): Json | undefined;
+}
+
+/** The part of a pino logger that the runtime uses. */
+export interface RuntimeLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
 }
 
 export type Environment = 'DEVELOPMENT' | 'PRODUCTION';
@@ -216,7 +242,11 @@ export class Rejection extends Error {
   override readonly name = 'Rejection';
   readonly code: RejectionCode;
   readonly details: readonly { readonly path: string; readonly message: string }[] | undefined;
-  constructor(code: RejectionCode, message: string, details?: readonly { readonly path: string; readonly message: string }[]) {
+  constructor(
+    code: RejectionCode,
+    message: string,
+    details?: readonly { readonly path: string; readonly message: string }[],
+  ) {
     super(message);
     this.code = code;
     this.details = details;

@@ -1,0 +1,163 @@
+import type { Flow } from '../../engine/flow.ts';
+import type { Event, State } from '../../engine/index.ts';
+import { find } from '../../engine/index.ts';
+import type { JsonObject } from '../../engine/json.ts';
+import type { LifecycleEvent } from './door.ts';
+
+type LifecycleType = LifecycleEvent['type'];
+
+const LIFECYCLE: Readonly<Partial<Record<Event['type'], LifecycleType>>> = {
+  instanceStarted: 'INSTANCE_STARTED',
+  instanceEnded: 'INSTANCE_ENDED',
+  nodeStarted: 'NODE_STARTED',
+  nodeCompleted: 'NODE_COMPLETED',
+  nodeCancelled: 'NODE_CANCELLED',
+  nodeTimedOut: 'NODE_TIMEDOUT',
+  nodeFailed: 'NODE_FAILED',
+};
+
+/** A lifecycle event as it is kept: what is needed to write it out when somebody reads it. */
+interface Kept {
+  readonly frame: number;
+  readonly index: number;
+  readonly type: LifecycleType;
+  readonly at: number;
+  readonly instance: Identity;
+  readonly flow: Flow;
+  readonly node: string | undefined;
+}
+
+/** What a lifecycle event tells of its instance; not the state, which must not be held. */
+interface Identity {
+  readonly id: string;
+  readonly processId: string;
+  readonly version: string;
+  readonly environment: string;
+  readonly organizationId: string;
+  readonly stateCd: number;
+}
+
+/** How many lifecycle events a reader that comes back may find again. */
+const KEPT = 20_000;
+
+/** Committed facts on their way to those who watch: who follows an instance is woken, lifecycle events are kept for a while. */
+export class Feed {
+  readonly #followers = new Map<string, Set<() => void>>();
+  #kept: Kept[] = [];
+  readonly #watchers = new Set<() => void>();
+
+  /** Resolves at the next commit of the instance, or when `signal` aborts. Ask before reading, so that none is missed. */
+  changed(instanceId: string, signal: AbortSignal): Promise<void> {
+    const followers = this.#followers.get(instanceId) ?? new Set();
+    this.#followers.set(instanceId, followers);
+    return wakened(followers, signal, () => {
+      if (followers.size === 0) this.#followers.delete(instanceId);
+    });
+  }
+
+  /** A frame is durable: `events` of an instance, whose nodes were `before` and are `state` now. */
+  publish(
+    frame: number,
+    index: number,
+    at: number,
+    flow: Flow,
+    before: State | undefined,
+    state: State,
+    events: readonly Event[],
+  ): number {
+    const started = new Map<number, string>();
+    const { id, processId, version, environment, organizationId, stateCd } = state;
+    const instance = { id, processId, version, environment, organizationId, stateCd };
+    let next = index;
+    for (const event of events) {
+      if (event.type === 'nodeStarted') started.set(event.n, event.node);
+      const type = LIFECYCLE[event.type];
+      if (type === undefined) continue;
+      const node = 'n' in event ? (started.get(event.n) ?? before?.active.get(event.n)?.node) : undefined;
+      this.#kept.push({ frame, index: next, type, at, instance, flow, node });
+      next += 1;
+    }
+    if (this.#kept.length > 2 * KEPT) this.#kept = this.#kept.slice(-KEPT);
+    for (const wake of [...(this.#followers.get(state.id) ?? [])]) wake();
+    for (const wake of [...this.#watchers]) wake();
+    return next;
+  }
+
+  /** Wakes everybody, e.g. because the daemon stops. */
+  wakeAll(): void {
+    for (const followers of [...this.#followers.values()]) for (const wake of [...followers]) wake();
+    for (const wake of [...this.#watchers]) wake();
+  }
+
+  /** Lifecycle events after the position `after` (undefined: from now on); a reader too slow to keep up loses the stream. */
+  async *lifecycle(
+    organizationId: string | undefined,
+    after: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<LifecycleEvent> {
+    let position = after === undefined ? this.#last() : parsePosition(after);
+    while (!signal.aborted) {
+      const more = wakened(this.#watchers, signal);
+      for (const kept of this.#after(position)) {
+        position = [kept.frame, kept.index];
+        if (organizationId === undefined || kept.instance.organizationId === organizationId) yield written(kept);
+        if (signal.aborted) return;
+      }
+      await more;
+    }
+  }
+
+  #last(): Position {
+    const last = this.#kept.at(-1);
+    return last === undefined ? [0, 0] : [last.frame, last.index];
+  }
+
+  #after([frame, index]: Position): readonly Kept[] {
+    let low = 0;
+    let high = this.#kept.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const kept = this.#kept[middle] as Kept;
+      if (kept.frame > frame || (kept.frame === frame && kept.index > index)) high = middle;
+      else low = middle + 1;
+    }
+    return this.#kept.slice(low);
+  }
+}
+
+/** Resolves when somebody calls what this adds to `sleepers`, or when `signal` aborts. */
+function wakened(sleepers: Set<() => void>, signal: AbortSignal, left?: () => void): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = (): void => {
+      sleepers.delete(wake);
+      signal.removeEventListener('abort', wake);
+      left?.();
+      resolve();
+    };
+    sleepers.add(wake);
+    signal.addEventListener('abort', wake);
+    if (signal.aborted) wake();
+  });
+}
+
+type Position = readonly [frame: number, index: number];
+
+/** A position that nobody gave is the beginning of what is kept. */
+function parsePosition(text: string): Position {
+  const parts = /^(\d{1,15})\.(\d{1,9})$/.exec(text);
+  return parts === null ? [0, 0] : [Number(parts[1]), Number(parts[2])];
+}
+
+function written({ frame, index, type, at, instance, flow, node: id }: Kept): LifecycleEvent {
+  const node = id === undefined ? undefined : find(flow, id)?.node;
+  const data: JsonObject = {
+    processInstanceId: instance.id,
+    processId: instance.processId,
+    processVersion: instance.version,
+    environment: instance.environment,
+    timestamp: new Date(at).toISOString(),
+    ...(id !== undefined && { nodeId: id, nodeName: node?.name ?? id, nodeType: node?.type ?? '' }),
+    ...(type === 'INSTANCE_ENDED' && { stateCd: instance.stateCd }),
+  };
+  return { id: `${frame}.${index}`, type, data };
+}

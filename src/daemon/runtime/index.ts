@@ -1,0 +1,125 @@
+import { DEFAULT_LIMITS, type Limits } from '../../engine/index.ts';
+import type { JournalPort, Recovery } from '../ports.ts';
+import type { Work } from '../work/index.ts';
+import { Committer } from './commit.ts';
+import { type Definitions, type Facts, Rejection, type Runtime, type RuntimeLog } from './door.ts';
+import { sendEvent } from './events.ts';
+import { newId } from './ids.ts';
+import { Reads } from './reads.ts';
+import { retryStart } from './retry.ts';
+import { iso } from './summary.ts';
+
+export interface RuntimeOptions {
+  readonly journal: JournalPort;
+  readonly recovery: Recovery;
+  /** Made once the facts can be read, before any instance is restored. */
+  readonly definitions: (facts: Facts) => Definitions;
+  readonly work: Work;
+  readonly log: RuntimeLog;
+  readonly limits?: Partial<Limits>;
+  /** Bytes of journal after which a checkpoint is written; default 64 MiB. */
+  readonly checkpointBytes?: number;
+}
+
+/** Rebuilds what is alive from the journal, takes up its work, timers and messages again, and takes commands. */
+export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const committer = new Committer({
+    ...options,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    checkpointBytes: options.checkpointBytes ?? 64 * 1024 * 1024,
+  });
+  await committer.recover(options.recovery);
+  return door(committer, options);
+}
+
+function door(committer: Committer, { journal }: RuntimeOptions): Runtime {
+  const { definitions } = committer;
+  const reads = new Reads(journal, definitions, committer.feed, () => committer.memory);
+
+  return {
+    facts: committer.facts,
+    start: async (request, once) => {
+      const { organizationId, processId, version, environment, correlationKey, data, trigger } = request;
+      const flow = definitions.flow(processId, version);
+      const answer = await committer.submit((transaction) => {
+        const id = newId(transaction.at);
+        const decision = transaction.begin(flow, {
+          id,
+          processId,
+          version,
+          path: [],
+          organizationId,
+          environment,
+          ...(correlationKey !== undefined && { correlationKey }),
+          trigger,
+          depth: 0,
+          data,
+        });
+        if (!decision.ok)
+          throw new Rejection(decision.refusal.code, decision.refusal.message, decision.refusal.details);
+        return { processInstanceId: id, processId, startTime: iso(transaction.at) };
+      }, once);
+      return answer as unknown as Awaited<ReturnType<Runtime['start']>>;
+    },
+
+    submitTask: async ({ organizationId, processInstanceId: id, nodeId: node, action, data }) => {
+      await mustExist(committer, reads, organizationId, id);
+      await committer.submit((transaction) => {
+        if (transaction.state(id) === undefined) {
+          throw new Rejection('TASK_NOT_WAITING', `the instance ${id} has ended: nothing in it waits for input`);
+        }
+        transaction.demand(id, { type: action === 'COMPLETE' ? 'completeTask' : 'cancelTask', node, data });
+        return null;
+      });
+    },
+
+    cancel: async (organizationId, id) => {
+      await mustExist(committer, reads, organizationId, id);
+      await committer.submit((transaction) => {
+        if (transaction.state(id) === undefined)
+          throw new Rejection('INSTANCE_FINISHED', `the instance ${id} has already ended`);
+        transaction.demand(id, { type: 'cancel', byParent: false });
+        return null;
+      });
+    },
+
+    retry: async (organizationId, id, request) => {
+      const command = await retryStart(reads, organizationId, id, request);
+      const flow = definitions.flow(command.processId, command.version);
+      const answer = await committer.submit((transaction) => {
+        const instanceId = newId(transaction.at);
+        const decision = transaction.begin(flow, { ...command, id: instanceId });
+        if (!decision.ok)
+          throw new Rejection(decision.refusal.code, decision.refusal.message, decision.refusal.details);
+        return { processInstanceId: instanceId, processId: command.processId, startTime: iso(transaction.at) };
+      });
+      return answer as unknown as Awaited<ReturnType<Runtime['retry']>>;
+    },
+
+    event: (request) => sendEvent(committer, request),
+    instance: (organizationId, id) => reads.instance(organizationId, id),
+    instances: (query) => reads.instances(query),
+    tasks: (query) => committer.waiting.tasks.list(query),
+    log: (organizationId, id, after, signal) => reads.log(organizationId, id, after, signal),
+    logPosition: (organizationId, id) => reads.logPosition(organizationId, id),
+    lifecycle: (organizationId, after, signal) => committer.feed.lifecycle(organizationId, after, signal),
+    get stats() {
+      return committer.stats;
+    },
+    ready: () => committer.ready(),
+    close: () => committer.close(),
+  };
+}
+
+/** INSTANCE_NOT_FOUND for an id that is unknown, or another organization's. */
+async function mustExist(
+  committer: Committer,
+  reads: Reads,
+  organizationId: string | undefined,
+  id: string,
+): Promise<void> {
+  const owner = committer.memory.live.get(id)?.tip.organizationId ?? (await reads.summary(id))?.organizationId;
+  if (owner === undefined || (organizationId !== undefined && owner !== organizationId)) {
+    throw new Rejection('INSTANCE_NOT_FOUND', `there is no instance ${id.slice(0, 100)}`);
+  }
+}

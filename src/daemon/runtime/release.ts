@@ -1,0 +1,156 @@
+import type { Flow } from '../../engine/flow.ts';
+import {
+  type Activation,
+  type ActivationPending,
+  pending,
+  prepareWork,
+  type State,
+  workKind,
+} from '../../engine/index.ts';
+import type { Outcome, Work, WorkItem } from '../work/index.ts';
+import { deliver } from './deliver.ts';
+import type { Definitions, Environment } from './door.ts';
+import type { Feed } from './feed.ts';
+import type { Memory } from './memory.ts';
+import { Messages } from './messages.ts';
+import { Subscriptions, type Waiting } from './subscriptions.ts';
+import { Tasks } from './tasks.ts';
+import { Timers } from './timers.ts';
+import type { Transaction } from './transaction.ts';
+
+export interface ReleaseOptions {
+  readonly work: Work;
+  readonly feed: Feed;
+  readonly memory: Memory;
+  readonly definitions: Definitions;
+  readonly later: (instanceId: string, act: (transaction: Transaction) => void) => void;
+}
+
+/**
+ * After the commit: streams are fed, timers armed, subscriptions opened, work started. A restart goes the same way, with
+ * instances that had nothing before.
+ */
+export class Release {
+  readonly timers: Timers;
+  readonly subscriptions = new Subscriptions();
+  readonly messages = new Messages();
+  readonly tasks = new Tasks();
+  /** Nodes entered since the daemon began. */
+  transitions = 0;
+  readonly #options: ReleaseOptions;
+
+  constructor(options: ReleaseOptions) {
+    this.#options = options;
+    this.timers = new Timers((id, n, purpose, due) =>
+      options.later(id, (transaction) => transaction.decide(id, { type: 'fireTimer', n, purpose, due })),
+    );
+  }
+
+  /** A frame is durable. */
+  frame(number: number, transaction: Transaction): void {
+    const { feed, memory } = this.#options;
+    let index = 0;
+    for (const { id, flow, before, after, events } of transaction.changes.values()) {
+      const live = memory.live.get(id);
+      if (live !== undefined) live.durable = after;
+      for (const { type } of events) if (type === 'nodeStarted') this.transitions += 1;
+      this.#owe(flow, before, after);
+      if (after.stateCd !== 0 && after.outbox.size === 0) memory.live.delete(id);
+      index = feed.publish(number, index, transaction.at, flow, before, after, events);
+    }
+  }
+
+  /** Takes up everything that restored instances owe; work that was under way is tried again (semantics 22). */
+  resume(memory: Memory): void {
+    this.messages.restore(memory);
+    for (const { flow, tip } of memory.live.values()) {
+      for (const { n, phase, attempt } of tip.active.values()) {
+        if (phase !== 'working') continue;
+        this.#options.later(tip.id, (transaction) => transaction.decide(tip.id, { type: 'resumeWork', n, attempt }));
+      }
+      this.#owe(flow, undefined, tip);
+    }
+  }
+
+  close(): void {
+    this.timers.close();
+  }
+
+  #owe(flow: Flow, before: State | undefined, after: State): void {
+    const { later, definitions } = this.#options;
+    const { changed, gone, outbox, more } = pending(before, after);
+    for (const activation of gone) this.#withdraw(after, activation);
+    for (const change of changed) this.#arm(flow, before, after, change);
+    for (const [number] of outbox) {
+      later(after.id, (transaction) =>
+        deliver(transaction, { definitions, subscriptions: this.subscriptions }, after.id, number),
+      );
+    }
+    if (more) later(after.id, (transaction) => transaction.decide(after.id, { type: 'continue' }));
+  }
+
+  #withdraw({ id, organizationId }: State, { n, timers, subscriptions, phase, task }: Activation): void {
+    if (phase === 'working') this.#options.work.abort(id, n);
+    if (timers.length > 0) this.timers.set(id, n, []);
+    if (subscriptions.length > 0) this.subscriptions.set(organizationId, id, n, []);
+    if (task !== undefined) this.tasks.remove(id, n);
+  }
+
+  #arm(
+    flow: Flow,
+    before: State | undefined,
+    after: State,
+    { activation, timers, subscriptions, work }: ActivationPending,
+  ): void {
+    const { n } = activation;
+    const was = before?.active.get(n);
+    if (was?.phase === 'working' && (work || activation.phase !== 'working')) this.#options.work.abort(after.id, n);
+    if (timers !== undefined) this.timers.set(after.id, n, timers);
+    if (activation.task !== undefined) this.tasks.add(after, flow, activation);
+    if (subscriptions !== undefined) this.#open(after, n, subscriptions);
+    if (work) this.#work(flow, after, activation);
+  }
+
+  /** A message that came before takes a subscription that opens (semantics 14). */
+  #open({ id, organizationId }: State, n: number, subscriptions: Activation['subscriptions']): void {
+    for (const waiting of this.subscriptions.set(organizationId, id, n, subscriptions)) {
+      if (waiting.kind !== 'message' || !this.messages.has(organizationId, waiting.name, waiting.correlationKey))
+        continue;
+      this.#options.later(id, (transaction) => this.#takeBuffered(transaction, organizationId, waiting));
+    }
+  }
+
+  #takeBuffered(
+    transaction: Transaction,
+    organizationId: string,
+    { instanceId, n, purpose, name, correlationKey }: Waiting,
+  ): void {
+    const open = transaction
+      .state(instanceId)
+      ?.active.get(n)
+      ?.subscriptions.some((one) => one.purpose === purpose);
+    if (open !== true) return;
+    const message = this.messages.take(transaction, organizationId, name, correlationKey);
+    if (message !== undefined)
+      transaction.decide(instanceId, { type: 'takeEvent', n, purpose, name, data: message.data });
+  }
+
+  #work(flow: Flow, state: State, { n, node, attempt }: Activation): void {
+    const { id, organizationId, processId } = state;
+    const item: WorkItem = {
+      instanceId: id,
+      nodeId: node,
+      activation: n,
+      attempt,
+      idempotencyKey: `${id}:${node}:${n}`,
+      organizationId,
+      environment: state.environment as Environment,
+      processId,
+      kind: workKind(flow, state, n),
+      prepare: (env) => prepareWork(flow, state, n, env),
+    };
+    this.#options.work.start(item, (outcome: Outcome) =>
+      this.#options.later(id, (transaction) => transaction.decide(id, { type: 'finishWork', n, attempt, outcome })),
+    );
+  }
+}

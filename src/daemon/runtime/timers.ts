@@ -1,0 +1,115 @@
+import type { Purpose, Timer } from '../../engine/index.ts';
+
+interface Entry {
+  readonly due: number;
+  readonly instanceId: string;
+  readonly n: number;
+  readonly purpose: Purpose;
+}
+
+/** A longer wait is looked at again: the clock may be set, the machine may sleep, and a Node timer is bounded. */
+const LONGEST_WAIT_MS = 60_000;
+
+/**
+ * All pending timers of all instances in one binary heap behind one Node timer: waiting costs nothing however many there
+ * are. Withdrawn entries are dropped when they come up, or when they outnumber the armed ones.
+ */
+export class Timers {
+  readonly #fire: (instanceId: string, n: number, purpose: Purpose, due: number) => void;
+  readonly #heap: Entry[] = [];
+  /** Armed timers by activation: an entry of the heap counts only as long as it is in here. */
+  readonly #armed = new Map<string, readonly Timer[]>();
+  #count = 0;
+  #wake: NodeJS.Timeout | undefined;
+  #wakeAt = Number.POSITIVE_INFINITY;
+  #closed = false;
+
+  constructor(fire: (instanceId: string, n: number, purpose: Purpose, due: number) => void) {
+    this.#fire = fire;
+  }
+
+  get size(): number {
+    return this.#count;
+  }
+
+  /** The timers of an activation are these from now on. */
+  set(instanceId: string, n: number, timers: readonly Timer[]): void {
+    const key = `${instanceId}:${n}`;
+    const before = this.#armed.get(key) ?? [];
+    if (timers.length === 0) this.#armed.delete(key);
+    else this.#armed.set(key, timers);
+    this.#count += timers.length - before.length;
+    for (const { due, purpose } of timers) {
+      if (!before.some((timer) => timer.purpose === purpose && timer.due === due)) {
+        this.#push({ due, instanceId, n, purpose });
+      }
+    }
+    if (this.#heap.length > 64 && this.#heap.length > 2 * this.#count) this.#compact();
+    this.#schedule();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#wake);
+  }
+
+  #schedule(): void {
+    const next = this.#heap[0];
+    if (next === undefined || this.#closed) return;
+    const at = Math.min(Math.max(next.due, Date.now()), Date.now() + LONGEST_WAIT_MS);
+    if (this.#wake !== undefined && this.#wakeAt <= at) return;
+    clearTimeout(this.#wake);
+    this.#wakeAt = at;
+    this.#wake = setTimeout(() => this.#ring(), at - Date.now());
+  }
+
+  #ring(): void {
+    this.#wake = undefined;
+    this.#wakeAt = Number.POSITIVE_INFINITY;
+    const now = Date.now();
+    for (let top = this.#heap[0]; top !== undefined && top.due <= now; top = this.#heap[0]) {
+      this.#pop();
+      if (this.#isArmed(top)) this.#fire(top.instanceId, top.n, top.purpose, top.due);
+    }
+    this.#schedule();
+  }
+
+  #isArmed({ instanceId, n, purpose, due }: Entry): boolean {
+    const timers = this.#armed.get(`${instanceId}:${n}`);
+    return timers?.some((timer) => timer.purpose === purpose && timer.due === due) === true;
+  }
+
+  #compact(): void {
+    const armed = this.#heap.filter((entry) => this.#isArmed(entry));
+    this.#heap.length = 0;
+    for (const entry of armed) this.#push(entry);
+  }
+
+  #push(entry: Entry): void {
+    const heap = this.#heap;
+    let i = heap.push(entry) - 1;
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      if ((heap[parent] as Entry).due <= entry.due) break;
+      heap[i] = heap[parent] as Entry;
+      i = parent;
+    }
+    heap[i] = entry;
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    let i = 0;
+    for (;;) {
+      let child = 2 * i + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && (heap[child + 1] as Entry).due < (heap[child] as Entry).due) child += 1;
+      if ((heap[child] as Entry).due >= last.due) break;
+      heap[i] = heap[child] as Entry;
+      i = child;
+    }
+    heap[i] = last;
+  }
+}

@@ -1,0 +1,106 @@
+import type { Flow } from '../../engine/flow.ts';
+import {
+  begin,
+  type Command,
+  type Context,
+  type Decision,
+  decide,
+  type Event,
+  type StartCommand,
+  type State,
+} from '../../engine/index.ts';
+import type { JsonObject } from '../../engine/json.ts';
+import type { Fact, Frame } from '../ports.ts';
+import { Rejection } from './door.ts';
+import type { Memory } from './memory.ts';
+
+/** What one instance goes through within a transaction. */
+export interface Change {
+  readonly id: string;
+  readonly flow: Flow;
+  readonly before: State | undefined;
+  after: State;
+  readonly events: Event[];
+}
+
+/**
+ * One commit in the making: what several instances and collections go through together. Nothing of it shows in memory until
+ * it is adopted, so that giving it up needs no undoing.
+ */
+export class Transaction {
+  readonly context: (state: Pick<State, 'organizationId' | 'environment'>) => Context;
+  readonly at: number;
+  readonly changes = new Map<string, Change>();
+  readonly facts: Fact[] = [];
+  readonly #memory: Memory;
+
+  constructor(memory: Memory, at: number, context: (state: Pick<State, 'organizationId' | 'environment'>) => Context) {
+    this.#memory = memory;
+    this.at = at;
+    this.context = context;
+  }
+
+  /** A live instance as it is within this transaction. */
+  state(id: string): State | undefined {
+    return this.changes.get(id)?.after ?? this.#memory.live.get(id)?.tip;
+  }
+
+  begin(flow: Flow, command: StartCommand): Decision {
+    const decision = begin(flow, command, this.context(command));
+    if (decision.ok) this.#note(command.id, flow, undefined, decision);
+    return decision;
+  }
+
+  /** Gives a command to a live instance; one that is not live any more gives undefined. */
+  decide(id: string, command: Command): Decision | undefined {
+    const before = this.state(id);
+    const flow = this.changes.get(id)?.flow ?? this.#memory.live.get(id)?.flow;
+    if (before === undefined || flow === undefined) return undefined;
+    const decision = decide(flow, before, command, this.context(before));
+    if (decision.ok && decision.events.length > 0) this.#note(id, flow, before, decision);
+    return decision;
+  }
+
+  /** As `decide`, but a refusal is thrown. */
+  demand(id: string, command: Command): State {
+    const decision = this.decide(id, command);
+    if (decision === undefined) throw new Rejection('INSTANCE_NOT_FOUND', `there is no instance ${id}`);
+    if (decision.ok) return decision.state;
+    throw new Rejection(decision.refusal.code, decision.refusal.message, decision.refusal.details);
+  }
+
+  #note(id: string, flow: Flow, before: State | undefined, decision: Extract<Decision, { ok: true }>): void {
+    const change = this.changes.get(id);
+    if (change === undefined)
+      this.changes.set(id, { id, flow, before, after: decision.state, events: [...decision.events] });
+    else {
+      change.after = decision.state;
+      for (const event of decision.events) change.events.push(event);
+    }
+  }
+
+  /** Puts an instance's part before the others': a child is cancelled before its parent's node. */
+  first(id: string): void {
+    const change = this.changes.get(id);
+    if (change === undefined) return;
+    const others = [...this.changes].filter(([other]) => other !== id);
+    this.changes.clear();
+    this.changes.set(id, change);
+    for (const [other, its] of others) this.changes.set(other, its);
+  }
+
+  get isEmpty(): boolean {
+    return this.changes.size === 0 && this.facts.length === 0;
+  }
+
+  /** The transaction as one frame; `summarize` makes what lists of finished instances show. */
+  frame(summarize: (state: State) => JsonObject): Frame {
+    const instances = [...this.changes.values()].map(({ id, before, after, events }) => ({
+      id,
+      seq: (before?.seq ?? 0) + 1,
+      events: events as unknown as JsonObject[],
+      ...(events.some(({ type }) => type === 'instanceEnded') && { ended: summarize(after) }),
+    }));
+    return { at: this.at, instances, facts: this.facts };
+  }
+}
