@@ -112,6 +112,7 @@ function begin(draft: Draft, event: InstanceStarted, at: number): void {
   if (event.parent !== undefined) draft.parent = event.parent;
   if (event.retryOf !== undefined) draft.retryOf = event.retryOf;
   draft.depth = event.depth ?? 0;
+  draft.root = event.root ?? event.id;
   draft.startTime = at;
   draft.variables = event.variables;
   draft.size = jsonSize(event.variables);

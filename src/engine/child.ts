@@ -65,6 +65,7 @@ export function calledInstance(
     ...(caller.correlationKey !== undefined && { correlationKey: caller.correlationKey }),
     trigger: { type: 'callProcess', processInstanceId: caller.id, nodeId: node },
     depth: caller.depth + 1,
+    root: caller.root,
     data: owed.data,
   };
 }
@@ -78,6 +79,7 @@ function sharedWith(parent: State, n: number, inline: boolean) {
     trigger: { type: 'subProcess', processInstanceId: parent.id, nodeId: node },
     parent: { instanceId: parent.id, activation: n, inline },
     depth: parent.depth + 1,
+    root: parent.root,
   };
 }
 

@@ -37,6 +37,7 @@ export interface StartCommand {
   readonly parent?: Parent;
   readonly retryOf?: string;
   readonly depth: number;
+  readonly root?: string;
   /** Laid over the flow's defaults; a retry and an inline child bring theirs whole. */
   readonly data: JsonObject;
   /** The node to start at; absent: the start event. */

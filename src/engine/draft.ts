@@ -40,6 +40,7 @@ export function emptyState(): State {
     environment: '',
     trigger: {},
     depth: 0,
+    root: '',
     startTime: 0,
     stateCd: 0,
     seq: 0,

@@ -73,5 +73,6 @@ export interface InstanceStarted {
   readonly parent?: Parent;
   readonly retryOf?: string;
   readonly depth?: number;
+  readonly root?: string;
   readonly variables: JsonObject;
 }

@@ -14,6 +14,8 @@ export interface State {
   readonly trigger: JsonObject;
   readonly parent?: Parent;
   readonly retryOf?: string;
+  /** The instance that began the chain of callProcess and subProcess starts which led here; itself where there is none. */
+  readonly root: string;
   /** Length of the chain of callProcess and subProcess starts that led here. */
   readonly depth: number;
   readonly startTime: number;

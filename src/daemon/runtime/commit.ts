@@ -129,7 +129,7 @@ export class Committer {
       const transaction = new Transaction(this.#memory, at, contextOf(this.definitions, limits, at));
       const answer = act(transaction);
       if (once !== undefined) this.#once.note(transaction, once, answer);
-      deliverOwed(transaction, { definitions: this.definitions, subscriptions: this.#release.subscriptions });
+      deliverOwed(transaction, this.#release.surroundings);
       if (transaction.isEmpty) await journal.flushed();
       else await this.#commit(transaction).finally(() => once && this.#once.settle(once));
       return answer;
@@ -151,7 +151,7 @@ export class Committer {
     const release = this.#release;
     for (const { id, flow, after } of transaction.changes.values()) {
       const live = memory.live.get(id);
-      if (live === undefined) memory.live.set(id, { flow, tip: after, durable: undefined });
+      if (live === undefined) memory.add(id, { flow, tip: after, durable: undefined });
       else live.tip = after;
     }
     let number: number;
@@ -215,7 +215,7 @@ export class Committer {
     this.#release = this.#newRelease();
     for (const state of states.values()) {
       const flow = this.definitions.flow(state.processId, state.version);
-      memory.live.set(state.id, { flow, tip: state, durable: state });
+      memory.add(state.id, { flow, tip: state, durable: state });
     }
     this.#failed = undefined;
     this.#release.resume(memory);
@@ -234,7 +234,8 @@ export class Committer {
 
   #checkpointWhenDue(): void {
     const { journal, checkpointBytes } = this.#options;
-    if (this.#checkpointing === undefined && journal.stats.bytesSinceCheckpoint >= checkpointBytes) this.#checkpoint();
+    if (this.#checkpointing === undefined && journal.stats.bytesSinceCheckpoint >= checkpointBytes)
+      void this.#checkpoint();
   }
 
   #checkpoint(): Promise<void> {

@@ -9,15 +9,20 @@ import {
 } from '../../engine/index.ts';
 import type { Definitions, Environment } from './door.ts';
 import { newId } from './ids.ts';
+import type { Memory } from './memory.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import type { Transaction } from './transaction.ts';
 
 /** Deliveries that one commit takes on; what is left follows in the next. */
 const IN_ONE_COMMIT = 64;
 
+/** Live instances that one start may lead to: flows that start one another without end stop there (semantics 24). */
+const IN_ONE_CHAIN = 10_000;
+
 export interface Surroundings {
   readonly definitions: Definitions;
   readonly subscriptions: Subscriptions;
+  readonly memory: Memory;
 }
 
 /**
@@ -74,10 +79,17 @@ function carryOut(transaction: Transaction, surroundings: Surroundings, source: 
 
 function startOther(
   transaction: Transaction,
-  { definitions }: Surroundings,
+  { definitions, memory }: Surroundings,
   source: State,
   owed: Extract<Owed, { kind: 'startChild' | 'call' }>,
 ): DeliveryAnswer {
+  if (memory.chain(source.root) >= IN_ONE_CHAIN) {
+    return {
+      ok: false,
+      code: 'CALL_LIMIT',
+      message: `${IN_ONE_CHAIN} instances that one start led to are alive: it may start no more`,
+    };
+  }
   const id = newId(transaction.at);
   if (owed.kind === 'startChild' && owed.processId === undefined) {
     const flow = definitions.flow(source.processId, source.version);

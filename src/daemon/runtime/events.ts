@@ -15,8 +15,7 @@ export async function sendEvent(committer: Committer, request: EventRequest): Pr
   const { organizationId, eventType: name, correlationKey, data, messageId, timeToLive } = request;
   const answer = await committer.submit(
     (transaction) => {
-      const { subscriptions, messages } = committer.waiting;
-      const surroundings = { definitions: committer.definitions, subscriptions };
+      const { surroundings, messages } = committer.waiting;
       const event = { name, correlationKey, data };
       const taken = [...throwEvent(transaction, surroundings, { organizationId }, { event: 'message', ...event })];
       for (const id of throwEvent(transaction, surroundings, { organizationId }, { event: 'signal', ...event })) {

@@ -8,7 +8,7 @@ import {
   workKind,
 } from '../../engine/index.ts';
 import type { Outcome, Work, WorkItem } from '../work/index.ts';
-import { deliver } from './deliver.ts';
+import { deliver, type Surroundings } from './deliver.ts';
 import type { Definitions, Environment } from './door.ts';
 import type { Feed } from './feed.ts';
 import type { Memory } from './memory.ts';
@@ -46,6 +46,12 @@ export class Release {
     );
   }
 
+  /** What a delivery from instance to instance needs to know. */
+  get surroundings(): Surroundings {
+    const { definitions, memory } = this.#options;
+    return { definitions, memory, subscriptions: this.subscriptions };
+  }
+
   /** A frame is durable. */
   frame(number: number, transaction: Transaction): void {
     const { feed, memory } = this.#options;
@@ -55,7 +61,7 @@ export class Release {
       if (live !== undefined) live.durable = after;
       for (const { type } of events) if (type === 'nodeStarted') this.transitions += 1;
       this.#owe(flow, before, after);
-      if (after.stateCd !== 0 && after.outbox.size === 0) memory.live.delete(id);
+      if (after.stateCd !== 0 && after.outbox.size === 0) memory.remove(id);
       index = feed.publish(number, index, transaction.at, flow, before, after, events);
     }
   }
@@ -77,14 +83,12 @@ export class Release {
   }
 
   #owe(flow: Flow, before: State | undefined, after: State): void {
-    const { later, definitions } = this.#options;
+    const { later } = this.#options;
     const { changed, gone, outbox, more } = pending(before, after);
     for (const activation of gone) this.#withdraw(after, activation);
     for (const change of changed) this.#arm(flow, before, after, change);
     for (const [number] of outbox) {
-      later(after.id, (transaction) =>
-        deliver(transaction, { definitions, subscriptions: this.subscriptions }, after.id, number),
-      );
+      later(after.id, (transaction) => deliver(transaction, this.surroundings, after.id, number));
     }
     if (more) later(after.id, (transaction) => transaction.decide(after.id, { type: 'continue' }));
   }
