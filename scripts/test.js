@@ -1,33 +1,36 @@
-// Runs the tests with tap and closes with one plain line, `N passed, N failed`, whatever happened.
+// Runs the tests with tap; prints a line for each file, failures in full, and closes with `N passed, N failed`.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
 const tap = spawn(process.execPath, ['node_modules/.bin/tap', 'run', '--reporter=tap', ...process.argv.slice(2)], {
   stdio: ['ignore', 'pipe', 'inherit'],
 });
-let passed = 0;
-let failed = 0;
-let skipped = 0;
+const exited = new Promise((resolve) => tap.on('exit', (code) => resolve(code ?? 1)));
+
+const count = { passed: 0, failed: 0, skipped: 0 };
+let lastIndent = 0;
+let diagnostic = false;
+
 for await (const line of createInterface({ input: tap.stdout })) {
-  const at = /^ *(not )?ok \d+ (.*)$/.exec(line);
-  const top = line.startsWith('ok ') || line.startsWith('not ok ');
-  if (at === null) {
-    if (failed > 0 || /^ *(#|---|\.\.\.)/.test(line) === false) process.stdout.write(`${line}\n`);
+  const result = /^( *)(not )?ok \d+(.*)$/.exec(line);
+  if (result === null) {
+    if (diagnostic) process.stdout.write(`${line}\n`);
+    if (/^ *\.\.\.$/.test(line)) diagnostic = false;
+    if (/^ *Bail out!/.test(line)) process.stdout.write(`${line}\n`);
     continue;
   }
-  const leaf = !/\{$/.test(line) && !top;
-  if (leaf && /# SKIP/i.test(line)) skipped += 1;
-  else if (leaf && at[1] === undefined) passed += 1;
-  else if (at[1] !== undefined) {
-    if (leaf) failed += 1;
-    process.stdout.write(`${line}\n`);
-  }
-  if (top) process.stdout.write(`${line}\n`);
+  const [, { length: indent }, not, rest] = result;
+  // What is less indented than the line before sums up what that belonged to.
+  const sums = indent < lastIndent;
+  lastIndent = indent;
+  const skipped = / # SKIP/i.test(rest);
+  if (!sums) count[skipped ? 'skipped' : not === undefined ? 'passed' : 'failed'] += 1;
+  diagnostic = not !== undefined;
+  if (not !== undefined || indent === 0 || skipped) process.stdout.write(`${line}\n`);
 }
-const code = await new Promise((resolve) => {
-  if (tap.exitCode !== null) resolve(tap.exitCode);
-  else tap.on('exit', (exit) => resolve(exit ?? 1));
-});
-if (code !== 0 && failed === 0) failed = 1;
-process.stdout.write(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
+
+const code = await exited;
+if (code !== 0 && count.failed === 0) count.failed = 1;
+const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : '';
+process.stdout.write(`\n${count.passed} passed, ${count.failed} failed${skipped}\n`);
 process.exitCode = code === 0 ? 0 : 1;
