@@ -1,0 +1,93 @@
+import type { IncomingMessage } from 'node:http';
+import { type KeyScope, type Permission, permissionsOf, type Role } from '../../contract/permissions.ts';
+import { Refusal } from '../refusal.ts';
+import type { KeyRecord, KeyStore } from '../store/keys.ts';
+import type { OrganizationStore } from '../store/organizations.ts';
+
+/** Who makes a request. */
+export interface Caller {
+  readonly keyId: string;
+  readonly name: string;
+  /** Undefined: a system-level key, which reaches every organization. */
+  readonly organizationId: string | undefined;
+  readonly roles: readonly Role[];
+  readonly permissions: ReadonlySet<Permission>;
+}
+
+/** The caller of a route that asks for no credentials. */
+export const NOBODY: Caller = { keyId: '', name: '', organizationId: '', roles: [], permissions: new Set() };
+
+/**
+ * The key that a request was made with. A request carries exactly one credential: with none, with two, or with an
+ * `Authorization` header (bearer tokens are not taken here), it is UNAUTHORIZED, like one whose key is unknown, wrong,
+ * suspended, revoked or expired. The text never says which.
+ */
+export function authenticate(request: IncomingMessage, keys: KeyStore, now: number): KeyRecord {
+  const credentials = request.headersDistinct['x-api-key'] ?? [];
+  const single = credentials.length === 1 && request.headers.authorization === undefined;
+  const record = keys.verify(single ? (credentials[0] as string) : '', now);
+  if (record !== undefined) return record;
+  throw new Refusal(
+    'UNAUTHORIZED',
+    'The request needs a valid API key in the X-API-Key header, and no other credential.',
+  );
+}
+
+export const callerOf = (key: KeyRecord): Caller => ({
+  keyId: key.keyId,
+  name: key.name,
+  organizationId: key.organizationId ?? undefined,
+  roles: key.roles,
+  permissions: permissionsOf(key.roles),
+});
+
+interface Rule {
+  readonly permission: Permission | 'key' | 'none';
+  readonly scope: KeyScope;
+  readonly scopeHint?: string;
+}
+
+/** FORBIDDEN unless the caller may use a route: first whether its kind of key is meant, then the permission. */
+export function authorize(caller: Caller, { permission, scope, scopeHint }: Rule): void {
+  const kind = caller.organizationId === undefined ? 'system' : 'organization';
+  if (scope !== 'any' && scope !== kind)
+    throw new Refusal('FORBIDDEN', scopeHint ?? `This endpoint takes ${scope}-level keys.`);
+  if (permission === 'none' || permission === 'key' || caller.permissions.has(permission)) return;
+  throw new Refusal('FORBIDDEN', `This key lacks the permission ${permission}.`);
+}
+
+/**
+ * The organization that a request acts on: a key's own, which naming another one does not change (FORBIDDEN); a
+ * system-level key names one that exists (VALIDATION_ERROR).
+ */
+export function organizationFor(
+  caller: Caller,
+  asked: string | null | undefined,
+  organizations: OrganizationStore,
+): string {
+  const { organizationId } = caller;
+  if (organizationId !== undefined) {
+    if (asked === undefined || asked === null || asked === organizationId) return organizationId;
+    throw new Refusal('FORBIDDEN', 'This key acts on its own organization only: leave organizationId out.');
+  }
+  if (typeof asked === 'string' && organizations.get(asked) !== undefined) return asked;
+  const [message, told] =
+    typeof asked === 'string'
+      ? ['is not known', `There is no organization ${asked}: list them with GET /admin/organizations.`]
+      : [
+          'is required with a system-level key',
+          'A system-level key names the organization that is meant: give organizationId.',
+        ];
+  throw new Refusal('VALIDATION_ERROR', told, { details: [{ path: 'organizationId', message }] });
+}
+
+/** The same for reading: a system-level key that names none sees all (undefined). */
+export function organizationFilter(
+  caller: Caller,
+  asked: string | undefined,
+  organizations: OrganizationStore,
+): string | undefined {
+  return caller.organizationId === undefined && asked === undefined
+    ? undefined
+    : organizationFor(caller, asked, organizations);
+}

@@ -1,0 +1,168 @@
+import { rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { VERSION } from '../version.ts';
+import { RateLimits } from './auth/limits.ts';
+import { bootstrap } from './bootstrap.ts';
+import type { Config } from './config.ts';
+import { metricsText, RequestCounts } from './http/metrics.ts';
+import { createServer, type Server } from './http/server.ts';
+import { Streams } from './http/streams.ts';
+import { lockDataDir, openJournal } from './journal/index.ts';
+import type { JournalPort } from './ports.ts';
+import type { Environment, Runtime } from './runtime/door.ts';
+import { openRuntime } from './runtime/index.ts';
+import { writeWhole } from './store/durable-file.ts';
+import { createStores, type Stores } from './store/index.ts';
+import { createWork, type Work } from './work/index.ts';
+
+export interface Daemon {
+  readonly url: string;
+  /** Refuses new requests, finishes those under way, makes everything durable. Safe to call once. */
+  stop(): Promise<void>;
+}
+
+/** A daemon that can't begin: `code` for programs, one sentence for people. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+  readonly code: string;
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** How long requests under way may take to finish when the daemon stops. */
+const DRAIN_MS = 10_000;
+
+/**
+ * Joins the rooms: journal, then the runtime rebuilt from it, then HTTP. What was opened is closed again, in reverse, when a
+ * later step fails, and when the daemon stops.
+ */
+export async function startDaemon(config: Config, log: Logger): Promise<Daemon> {
+  const closing: (() => Promise<void>)[] = [];
+  const close = async () => {
+    for (const step of closing.reverse()) await step().catch((error) => log.error({ err: error }, 'while stopping'));
+  };
+  try {
+    const lock = await lockDataDir(config.dataDir);
+    closing.push(() => lock.release());
+    const { runtime, stores, journal } = await openData(config, log, closing);
+    if (await bootstrap(stores, config.dataDir, Date.now()))
+      log.info({}, 'first start: made the organization default, an admin key and a system key');
+    await stores.uploads.sweep();
+    const url = await serve(config, log, { runtime, stores, journal }, closing);
+    closing.push(await announce(config.dataDir, url));
+    return { url, stop: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Data {
+  readonly journal: JournalPort;
+  readonly runtime: Runtime;
+  readonly stores: Stores;
+}
+
+async function openData(config: Config, log: Logger, closing: (() => Promise<void>)[]): Promise<Data> {
+  const { journal, recovery } = await openJournal({ dir: join(config.dataDir, 'journal'), log });
+  closing.push(() => journal.close());
+  let stores: Stores | undefined;
+  const work = openWork(config, log, () => stores as Stores);
+  closing.push(() => work.close());
+  const runtime = await openRuntime({
+    journal,
+    recovery,
+    work,
+    log,
+    limits: config.limits,
+    definitions: (facts) => {
+      stores = createStores({ ...config, facts, log });
+      const { definitions, environment } = stores;
+      return {
+        flow: (processId, version) => definitions.flow(processId, version),
+        active: (processId, at) => definitions.active(processId, at),
+        environmentValue: (organizationId, at, name) => environment.value(organizationId, at, name),
+      };
+    },
+  });
+  closing.push(() => runtime.close());
+  const opened = stores as unknown as Stores;
+  closing.push(() => opened.close());
+  return { journal, runtime, stores: opened };
+}
+
+function openWork(config: Config, log: Logger, stores: () => Stores): Work {
+  const { allowCommands, work, smtp } = config;
+  return createWork({
+    settings: { allowCommands, ...work, ...(smtp === undefined ? {} : { smtp }) },
+    environment: (organizationId, environment) => ({
+      values: (name) => stores().environment.value(organizationId, environment as Environment, name),
+      secrets: [],
+    }),
+    log,
+  });
+}
+
+/** Listens; resolves with the address. */
+async function serve(
+  config: Config,
+  log: Logger,
+  { runtime, stores, journal }: Data,
+  closing: (() => Promise<void>)[],
+): Promise<string> {
+  const streams = new Streams(log);
+  const requests = new RequestCounts();
+  const measured = () => ({ runtime: runtime.stats, journal: journal.stats, openStreams: streams.open });
+  const metrics = () => metricsText({ ...measured(), requests: requests.counts, version: VERSION });
+  const services = { runtime, stores, limits: new RateLimits(), streams, metrics, version: VERSION };
+  const server = createServer(services, config, log);
+  server.app.addHook('onResponse', async (request, reply) => requests.add(request.method, reply.statusCode));
+  closing.push(() => drain(server, streams));
+  await listen(server.app, config);
+  const { port } = server.app.server.address() as AddressInfo;
+  return `http://${hostOf(config.host)}:${port}`;
+}
+
+async function drain({ app, refuse }: Server, streams: Streams): Promise<void> {
+  refuse();
+  streams.close();
+  const timer = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS);
+  await app.close();
+  clearTimeout(timer);
+}
+
+async function listen(app: FastifyInstance, { host, port }: Config): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const sentences: Readonly<Record<string, string>> = {
+      EADDRINUSE: `Port ${port} on ${host} is in use: stop what uses it, or choose another with --port (0 picks a free one).`,
+      EACCES: `Port ${port} may not be used by this user: choose one from 1024 on with --port.`,
+      EADDRNOTAVAIL: `${host} is no address of this machine: choose another with --host.`,
+      ENOTFOUND: `${host} is no address of this machine: choose another with --host.`,
+    };
+    const sentence = Object.hasOwn(sentences, code) ? sentences[code] : undefined;
+    throw sentence === undefined ? error : new StartError(code, sentence, { cause: error });
+  }
+}
+
+/** What to call to reach a daemon on this machine that listens on `host`. */
+function hostOf(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** Writes `<data folder>/daemon.json`, where the CLI finds the daemon; returns what takes it away again. */
+async function announce(dataDir: string, url: string): Promise<() => Promise<void>> {
+  const path = join(dataDir, 'daemon.json');
+  const about = { pid: process.pid, url, version: VERSION, startedAt: new Date().toISOString(), dataDir };
+  await writeWhole(path, `${JSON.stringify(about, null, 2)}\n`);
+  return () => rm(path, { force: true });
+}

@@ -1,0 +1,24 @@
+import { openApi } from '../../../contract/openapi.ts';
+import type { Handlers, Services } from '../handler.ts';
+
+type Names = 'whoami' | 'healthLive' | 'healthReady' | 'metrics' | 'openapi';
+
+export function daemonHandlers({ metrics, version, runtime }: Services): Handlers<Names> {
+  const description = openApi(version);
+  return {
+    whoami: ({ caller }) => ({
+      keyId: caller.keyId,
+      name: caller.name,
+      organizationId: caller.organizationId ?? null,
+      roles: caller.roles,
+      permissions: [...caller.permissions],
+    }),
+    healthLive: () => ({ status: 'ok', version }),
+    async healthReady() {
+      await runtime.ready();
+      return { status: 'ok', version };
+    },
+    metrics,
+    openapi: () => description,
+  };
+}

@@ -1,0 +1,108 @@
+import type { Environment } from '../../../contract/types.ts';
+import { compile } from '../../../engine/parse.ts';
+import { organizationFor } from '../../auth/caller.ts';
+import { Refusal } from '../../refusal.ts';
+import { type DefinitionStore, ENVIRONMENTS, type FlowRecord } from '../../store/definitions.ts';
+import type { Handlers, Services } from '../handler.ts';
+import { byName, pageOf } from '../page.ts';
+
+type Names =
+  | 'listFlows'
+  | 'getFlow'
+  | 'listVersions'
+  | 'validateFlow'
+  | 'publishFlow'
+  | 'activateFlow'
+  | 'unpublishFlow';
+
+export function flowHandlers({ stores }: Services): Handlers<Names> {
+  const { definitions, organizations } = stores;
+  return {
+    listFlows({ caller, query }) {
+      const page = pageOf(definitions.list(caller.organizationId), (flow) => byName(flow.name, flow.processId), query);
+      return { ...page, items: page.items.map(summaryOf) };
+    },
+
+    getFlow({ caller, params, query }) {
+      const flow = knownFlow(definitions, params.processId, caller.organizationId);
+      const version = query.versionNumber ?? String(flow.latest);
+      return {
+        ...summaryOf(flow),
+        version,
+        source: definitions.source(flow.processId, version),
+        versions: Array.from({ length: flow.latest }, (_, index) => String(index + 1)),
+      };
+    },
+
+    listVersions({ caller, params }) {
+      const flow = knownFlow(definitions, params.processId, caller.organizationId);
+      const items = Array.from({ length: flow.latest }, (_, index) =>
+        versionOf(definitions, flow, flow.latest - index),
+      );
+      return { processId: flow.processId, items };
+    },
+
+    validateFlow({ body }) {
+      const { flow, problems } = compile(body);
+      return { valid: flow !== undefined, problems };
+    },
+
+    async publishFlow({ caller, query, body }) {
+      const named = caller.organizationId ?? query.organizationId;
+      const { flow, version, unchanged, problems } = await definitions.publish({
+        source: body,
+        organizationId: named === undefined ? undefined : organizationFor(caller, query.organizationId, organizations),
+        environments: chosen(query.environment),
+        now: Date.now(),
+      });
+      return { processId: flow.processId, version, activeIn: activeIn(flow, version), unchanged, problems };
+    },
+
+    async activateFlow({ caller, params, body }) {
+      const flow = knownFlow(definitions, params.processId, caller.organizationId);
+      return activation(await definitions.activate(flow, body.version, chosen(body.environment), Date.now()));
+    },
+
+    async unpublishFlow({ caller, params, body }) {
+      const flow = knownFlow(definitions, params.processId, caller.organizationId);
+      return activation(await definitions.unpublish(flow, chosen(body?.environment), Date.now()));
+    },
+  };
+}
+
+/** Of the caller's organization (undefined: of any); another's is PROCESS_NOT_FOUND like one that is not there. */
+export function knownFlow(
+  definitions: DefinitionStore,
+  processId: string,
+  organizationId: string | undefined,
+): FlowRecord {
+  const flow = definitions.find(processId.toLowerCase(), organizationId);
+  if (flow !== undefined) return flow;
+  throw new Refusal('PROCESS_NOT_FOUND', `There is no flow with the id ${shown(processId)}: publish it first.`);
+}
+
+const shown = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : 'that was given');
+
+const chosen = (environment: Environment | undefined): readonly Environment[] =>
+  environment === undefined ? ENVIRONMENTS : [environment];
+
+const activeIn = (flow: FlowRecord, version: string): Environment[] =>
+  ENVIRONMENTS.filter((environment) => flow.active[environment] === version);
+
+const activation = (flow: FlowRecord) => ({ processId: flow.processId, activeVersion: flow.active });
+
+function summaryOf({ active, latest, ...flow }: FlowRecord) {
+  return { ...flow, activeVersion: active };
+}
+
+function versionOf(definitions: DefinitionStore, flow: FlowRecord, number: number) {
+  const version = String(number);
+  const record = definitions.version(flow.processId, version);
+  return {
+    version,
+    activeIn: activeIn(flow, version),
+    sha256: record?.sha256 ?? '',
+    size: record?.size ?? 0,
+    publishedAt: record?.publishedAt ?? flow.updatedAt,
+  };
+}

@@ -1,0 +1,21 @@
+import type { Handlers, Services } from '../handler.ts';
+import { daemonHandlers } from './daemon.ts';
+import { environmentHandlers } from './environment.ts';
+import { fileHandlers } from './files.ts';
+import { flowHandlers } from './flows.ts';
+import { instanceHandlers } from './instances.ts';
+import { keyHandlers } from './keys.ts';
+import { organizationHandlers } from './organizations.ts';
+import { streamHandlers } from './streams.ts';
+
+/** What each route of the contract does; leaving one out does not compile. */
+export const handlersOf = (services: Services): Handlers => ({
+  ...flowHandlers(services),
+  ...instanceHandlers(services),
+  ...streamHandlers(services),
+  ...fileHandlers(services),
+  ...keyHandlers(services),
+  ...environmentHandlers(services),
+  ...organizationHandlers(services),
+  ...daemonHandlers(services),
+});

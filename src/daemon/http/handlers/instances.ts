@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import type { Answer } from '../../../contract/types.ts';
+import { addDuration, parseDuration } from '../../../engine/time.ts';
+import { organizationFor } from '../../auth/caller.ts';
+import { invalid, Refusal } from '../../refusal.ts';
+import type { Environment, InstanceQuery, Once } from '../../runtime/door.ts';
+import type { DefinitionStore, FlowRecord } from '../../store/definitions.ts';
+import type { Call, Handlers, Services } from '../handler.ts';
+import { checkId, unknownId } from '../ids.ts';
+import { knownFlow } from './flows.ts';
+
+type Names =
+  | 'execProcess'
+  | 'startProcess'
+  | 'listInstances'
+  | 'listFlowInstances'
+  | 'getInstance'
+  | 'cancelInstance'
+  | 'retryInstance'
+  | 'submitTask'
+  | 'listTasks'
+  | 'sendEvent';
+
+const DEFAULT_LIMIT = 50;
+const ONCE_MS = 24 * 3_600_000;
+
+export function instanceHandlers({ runtime, stores }: Services): Handlers<Names> {
+  const { definitions, organizations } = stores;
+
+  async function start(call: Call<'execProcess' | 'startProcess'>): Promise<Answer<'execProcess'>> {
+    const { caller, query, body } = call;
+    checkId('processId', body.processId);
+    const flow = knownFlow(definitions, body.processId, caller.organizationId);
+    const environment = query.environment ?? 'PRODUCTION';
+    const request = {
+      organizationId: flow.organizationId,
+      processId: flow.processId,
+      version: versionToRun(definitions, flow, environment, query.versionNumber),
+      environment,
+      data: body.data ?? {},
+      trigger: { type: 'api', keyId: caller.keyId },
+      ...(body.correlationKey === undefined ? {} : { correlationKey: body.correlationKey }),
+    };
+    return { ...(await runtime.start(request, onceOf(call))), status: 'started' };
+  }
+
+  return {
+    execProcess: start,
+    startProcess: start,
+
+    listInstances: ({ caller, query }) => runtime.instances(queryOf(caller.organizationId, query)),
+
+    listFlowInstances({ caller, params, query }) {
+      const { processId } = knownFlow(definitions, params.processId, caller.organizationId);
+      return runtime.instances({ ...queryOf(caller.organizationId, query), processId });
+    },
+
+    async getInstance({ caller, params: { processInstanceId } }) {
+      const instance = await runtime.instance(caller.organizationId, processInstanceId);
+      if (instance === undefined) throw unknownId('processInstanceId', processInstanceId);
+      return instance;
+    },
+
+    async cancelInstance({ caller, params: { processInstanceId } }) {
+      await runtime.cancel(caller.organizationId, processInstanceId);
+      return { processInstanceId, status: 'cancelled' };
+    },
+
+    async retryInstance({ caller, params, body }) {
+      const started = await runtime.retry(caller.organizationId, params.processInstanceId, body ?? {});
+      return { ...started, status: 'started' };
+    },
+
+    async submitTask({ caller, body: { processInstanceId, nodeId, action, data = {} } }) {
+      checkId('processInstanceId', processInstanceId);
+      await runtime.submitTask({ organizationId: caller.organizationId, processInstanceId, nodeId, action, data });
+      return { processInstanceId, status: 'resumed' };
+    },
+
+    listTasks: ({ caller, query: { limit = DEFAULT_LIMIT, ...query } }) =>
+      runtime.tasks({ organizationId: caller.organizationId, limit, ...query }),
+
+    sendEvent({ caller, body: { organizationId, timeToLive, correlationKey = '', data = {}, ...event } }) {
+      const lasts = timeToLive === undefined ? {} : { timeToLive: durationOf(timeToLive) };
+      const owner = organizationFor(caller, organizationId, organizations);
+      return runtime.event({ ...event, organizationId: owner, correlationKey, data, ...lasts });
+    },
+  };
+}
+
+/** The version asked for, or the active one. A flow that was withdrawn runs in no version (decisions §5). */
+function versionToRun(
+  definitions: DefinitionStore,
+  flow: FlowRecord,
+  environment: Environment,
+  asked: string | undefined,
+): string {
+  if (asked !== undefined && definitions.version(flow.processId, asked) === undefined)
+    throw new Refusal('VERSION_NOT_FOUND', `Flow ${flow.name} has no such version: it has 1 to ${flow.latest}.`);
+  const active = flow.active[environment];
+  if (active !== null) return asked ?? active;
+  throw new Refusal(
+    'NOT_PUBLISHED',
+    `Flow ${flow.name} has no active version in ${environment}: publish it, or activate one of its versions.`,
+  );
+}
+
+/** Idempotency-Key (decisions §2): one caller's organization, endpoint and key take effect once in 24 hours. */
+function onceOf({ caller, query, body, request }: Call<'execProcess' | 'startProcess'>): Once | undefined {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key))
+    throw invalid('Idempotency-Key', 'must be 1 to 255 printable ASCII characters');
+  const fingerprint = createHash('sha256')
+    .update(JSON.stringify([query, body]))
+    .digest('hex');
+  const owner = caller.organizationId === undefined ? 'start' : `exec:${caller.organizationId}`;
+  return { key: `api:${owner}:${key}`, fingerprint, expiresAt: Date.now() + ONCE_MS };
+}
+
+function queryOf(organizationId: string | undefined, query: Call<'listInstances'>['query']): InstanceQuery {
+  const { limit = DEFAULT_LIMIT, state, ...rest } = query;
+  return { organizationId, limit, ...rest, ...(state === undefined ? {} : { stateCd: state }) };
+}
+
+/** Milliseconds from now; an ISO 8601 duration that is not negative. */
+function durationOf(text: string): number {
+  const duration = parseDuration(text);
+  const now = Date.now();
+  const ms = duration === undefined ? -1 : addDuration(now, duration) - now;
+  if (ms < 0) throw invalid('timeToLive', 'must be an ISO 8601 duration such as PT30M');
+  return ms;
+}

@@ -1,0 +1,93 @@
+import { performance } from 'node:perf_hooks';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ENDPOINTS, type RouteName } from '../../contract/endpoints.ts';
+import type { BodySpec, RouteSpec } from '../../contract/routes/route.ts';
+import { ROUTES } from '../../contract/routes.ts';
+import { authenticate, authorize, type Caller, callerOf, NOBODY } from '../auth/caller.ts';
+import { checkOf } from '../validate.ts';
+import { readBodies } from './bodies.ts';
+import type { Services } from './handler.ts';
+import { handlersOf } from './handlers/index.ts';
+import { checkId } from './ids.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | undefined;
+    /** For the log. */
+    keyId: string | undefined;
+  }
+}
+
+/** A handler as the table sees it: the types of its own route are known where it is written. */
+type AnyHandler = (call: object) => unknown;
+
+/** Makes a fastify route of each row of the contract's table; routes with the same kind of body share its parsers. */
+export function addRoutes(app: FastifyInstance, services: Services): void {
+  app.decorateRequest('caller', undefined);
+  app.decorateRequest('keyId', undefined);
+  const handlers = handlersOf(services) as Readonly<Record<RouteName, AnyHandler>>;
+  const names = Object.keys(ENDPOINTS) as RouteName[];
+  for (const kind of ['json', 'flow', 'bytes'] as const)
+    void app.register(async (scope) => {
+      readBodies(scope, kind);
+      for (const name of names) if (kindOf(ROUTES[name]) === kind) addRoute(scope, services, name, handlers[name]);
+    });
+}
+
+const kindOf = (spec: RouteSpec): BodySpec['kind'] => spec.body?.kind ?? 'json';
+
+function addRoute(app: FastifyInstance, services: Services, name: RouteName, handler: AnyHandler): void {
+  const { method, path } = ENDPOINTS[name];
+  const spec: RouteSpec = ROUTES[name];
+  const read = readerOf(spec);
+  app.route({
+    method,
+    url: path.replace(/\{(\w+)\}/g, ':$1'),
+    // Before the body is read, so that nobody without a key makes the daemon read one.
+    onRequest: async (request) => {
+      request.caller = spec.permission === 'none' ? NOBODY : admitted(request, services, spec);
+    },
+    handler: async (request, reply) => {
+      const answer = await handler({ ...read(request), caller: request.caller, request, reply });
+      if (reply.sent) return reply;
+      return answered(spec, reply, answer);
+    },
+  });
+}
+
+/** The caller, within its limits and with the route's permission. */
+function admitted(request: FastifyRequest, { stores, limits }: Services, spec: RouteSpec): Caller {
+  const key = authenticate(request.raw, stores.keys, Date.now());
+  request.keyId = key.keyId;
+  limits.take(key, performance.now());
+  const caller = callerOf(key);
+  authorize(caller, spec);
+  return caller;
+}
+
+/** What a handler gets of a request, checked. */
+function readerOf({ query, body }: RouteSpec) {
+  const checkQuery = query === undefined ? undefined : checkOf(query, 'query');
+  const checkBody = body?.kind === 'json' ? checkOf(body.schema, 'body') : undefined;
+  const optional = body?.kind === 'json' && body.optional === true;
+  return (request: FastifyRequest) => {
+    const params = request.params as Readonly<Record<string, string>>;
+    for (const [name, id] of Object.entries(params)) checkId(name, id);
+    const sent = request.body ?? undefined;
+    return {
+      params,
+      query: checkQuery?.(request.query) ?? {},
+      body: body?.kind === 'bytes' ? request.raw : optional && sent === undefined ? undefined : bodyOf(sent, checkBody),
+    };
+  };
+}
+
+const bodyOf = (sent: unknown, check: ((value: unknown) => unknown) | undefined): unknown =>
+  check === undefined ? (sent ?? '') : check(sent);
+
+function answered({ answer }: RouteSpec, reply: FastifyReply, value: unknown): FastifyReply {
+  if (answer.kind === 'json') return reply.type('application/json; charset=utf-8').send(JSON.stringify(value));
+  if (answer.kind === 'text') return reply.type(answer.contentType).send(value);
+  if (answer.kind === 'none') return reply.code(204).send();
+  return reply.send(value);
+}

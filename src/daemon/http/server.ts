@@ -1,0 +1,134 @@
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import { FastifySSEPlugin } from 'fastify-sse-v2';
+import { ENDPOINTS } from '../../contract/endpoints.ts';
+import { Refusal } from '../refusal.ts';
+import { refuseEncoded } from './bodies.ts';
+import { answerFor, answerSocket } from './errors.ts';
+import type { Services } from './handler.ts';
+import { hostCheck } from './hosts.ts';
+import { addRoutes } from './routes.ts';
+
+export interface ServerSettings {
+  /** What it will listen on. */
+  readonly host: string;
+  /** More names that the Host header may have. */
+  readonly allowedHosts: readonly string[];
+  /** Bytes of the largest JSON body or flow file. */
+  readonly maxBodyBytes: number;
+}
+
+export interface Server {
+  readonly app: FastifyInstance;
+  /** From now on every request gets SHUTTING_DOWN. */
+  refuse(): void;
+}
+
+const REQUEST_MS = 30_000;
+const HEADERS_MS = 15_000;
+/** How long at most a slow request outlives its time. */
+const CHECK_MS = 5000;
+const MAX_CONNECTIONS = 4096;
+const MAX_HEADER_BYTES = 16 * 1024;
+const RETRY_MS = 2000;
+
+/** The HTTP side: routes of the contract, errors in one shape, and bounds for everything that comes in. */
+export function createServer(services: Services, settings: ServerSettings, log: FastifyBaseLogger): Server {
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: settings.maxBodyBytes,
+    requestTimeout: REQUEST_MS,
+    http: {
+      headersTimeout: HEADERS_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    },
+    // Ids of any length that fits into the headers are simply unknown.
+    routerOptions: { maxParamLength: MAX_HEADER_BYTES },
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    exposeHeadRoutes: true,
+    // Keys named __proto__ are refused by the body parser.
+    onProtoPoisoning: 'ignore',
+    clientErrorHandler: answerSocket,
+    frameworkErrors: (error, _request, reply) => void sendError(error, reply),
+  });
+  app.server.maxConnections = MAX_CONNECTIONS;
+  let refusing = false;
+  const checkHost = hostCheck(settings.host, settings.allowedHosts);
+
+  app.addHook('onRequest', async (request, reply) => {
+    if (refusing) {
+      void reply.header('Connection', 'close');
+      throw new Refusal('SHUTTING_DOWN', 'The daemon is stopping: try again when it is back.');
+    }
+    checkHost(request);
+    refuseEncoded(request);
+    if (request.is404) refuseUnknown(request, reply);
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    void reply.header('X-Content-Type-Options', 'nosniff');
+    if (!reply.hasHeader('Cache-Control')) void reply.header('Cache-Control', 'no-store');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    log.info(requestFields(request, reply), 'request');
+  });
+  app.setErrorHandler((error, request, reply) => {
+    const sent = sendError(error, reply);
+    if (sent === 500) log.error({ err: error, path: pathOf(request) }, 'a request failed');
+    return reply;
+  });
+  app.setNotFoundHandler((request, reply) => refuseUnknown(request, reply));
+
+  void app.register(FastifySSEPlugin, { retryDelay: RETRY_MS });
+  addRoutes(app, services);
+  return {
+    app,
+    refuse() {
+      refusing = true;
+    },
+  };
+}
+
+function sendError(error: unknown, reply: FastifyReply): number {
+  const { status, body } = answerFor(error);
+  if (body.retryAfter !== undefined) void reply.header('Retry-After', body.retryAfter);
+  if (status === 401) void reply.header('WWW-Authenticate', 'ApiKey realm="wfx"');
+  void reply.code(status).type('application/json; charset=utf-8').send(body);
+  return status;
+}
+
+const PATHS = Object.values(ENDPOINTS).map(({ method, path }) => ({
+  method,
+  path,
+  form: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
+/** METHOD_NOT_ALLOWED where the path has other methods, else NOT_FOUND. */
+function refuseUnknown(request: FastifyRequest, reply: FastifyReply): never {
+  const asked = pathOf(request);
+  const named = PATHS.filter(({ path }) => path === asked);
+  const methods = (named.length > 0 ? named : PATHS.filter(({ form }) => form.test(asked))).map(({ method }) => method);
+  if (methods.length === 0)
+    throw new Refusal('NOT_FOUND', 'There is no such endpoint: GET /openapi.json lists them all.');
+  const allowed = [...new Set(methods)].join(', ');
+  void reply.header('Allow', allowed);
+  throw new Refusal('METHOD_NOT_ALLOWED', `This endpoint takes ${allowed}.`);
+}
+
+const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? '';
+
+/** Paths carry ids alone; queries, headers and bodies are not logged. */
+const requestFields = (request: FastifyRequest, reply: FastifyReply) => ({
+  method: request.method,
+  path: pathOf(request).slice(0, 200),
+  status: reply.statusCode,
+  ms: Math.round(reply.elapsedTime * 10) / 10,
+  ...(request.keyId === undefined ? {} : { keyId: request.keyId }),
+});

@@ -1,0 +1,84 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { EventMessage } from 'fastify-sse-v2';
+
+/** One Server-Sent Event; `data` goes out as one line of JSON, so no text in it can forge a field. */
+export interface Message {
+  readonly id: string;
+  readonly event: string;
+  readonly data: unknown;
+}
+const HEARTBEAT_MS = 15_000;
+/** A reader that takes nothing for so many heartbeats is let go; it comes back with Last-Event-ID and misses nothing. */
+const STALLED_BEATS = 8;
+
+/**
+ * The open event streams. fastify-sse-v2 writes what an async iterable yields, as fast as the reader takes it, but ends the
+ * process when that throws, and does not tell it when the reader goes: each stream is wrapped once, here, so that it is
+ * aborted when the connection closes or the daemon stops, says something every 15 s, and turns an error into its end.
+ */
+export class Streams {
+  readonly #log: { warn(fields: object, message: string): void };
+  readonly #open = new Set<AbortController>();
+  readonly #heartbeatMs: number;
+
+  constructor(log: { warn(fields: object, message: string): void }, heartbeatMs = HEARTBEAT_MS) {
+    this.#log = log;
+    this.#heartbeatMs = heartbeatMs;
+  }
+
+  get open(): number {
+    return this.#open.size;
+  }
+
+  /** Answers 200 with the messages of `source`; the headers go out at once. HEAD gets the headers alone. */
+  answer(request: FastifyRequest, reply: FastifyReply, source: (signal: AbortSignal) => AsyncIterable<Message>): void {
+    reply.header('X-Accel-Buffering', 'no').header('X-Content-Type-Options', 'nosniff');
+    if (request.method === 'HEAD') {
+      void reply.header('Content-Type', 'text/event-stream; charset=utf-8').header('Cache-Control', 'no-store').send();
+      return;
+    }
+    const controller = new AbortController();
+    const events = this.#guarded(source(controller.signal), controller);
+    const beats = setInterval(beat, this.#heartbeatMs, reply.raw, { stalled: 0 });
+    this.#open.add(controller);
+    controller.signal.addEventListener('abort', () => {
+      clearInterval(beats);
+      this.#open.delete(controller);
+      // A stream that waits for its reader to take more is not asked again: it has to be told.
+      void events.return(undefined);
+    });
+    reply.raw.once('close', () => controller.abort()).once('error', () => controller.abort());
+    keepFromCaches(reply);
+    reply.sse(events);
+  }
+
+  /** Ends all streams; their readers may come back elsewhere or later. */
+  close(): void {
+    for (const controller of this.#open) controller.abort();
+  }
+
+  /** The messages as the package takes them; an error is logged and ends the stream. */
+  async *#guarded(source: AsyncIterable<Message>, controller: AbortController): AsyncGenerator<EventMessage, void> {
+    try {
+      for await (const { id, event, data } of source) yield { id, event, data: JSON.stringify(data) };
+    } catch (error) {
+      if (!controller.signal.aborted) this.#log.warn({ err: error }, 'an event stream broke off');
+    } finally {
+      controller.abort();
+    }
+  }
+}
+
+/** Events are written whole, so a comment may go between any two writes. A full socket needs none: it has something to read. */
+function beat(raw: ServerResponse, reader: { stalled: number }): void {
+  reader.stalled = raw.writableNeedDrain ? reader.stalled + 1 : 0;
+  if (reader.stalled >= STALLED_BEATS) raw.destroy();
+  else if (reader.stalled === 0 && !raw.writableEnded) raw.write(': heartbeat\n\n');
+}
+
+/** The package sets `Cache-Control: no-cache` as it starts; a log must not be kept at all. */
+function keepFromCaches({ raw }: FastifyReply): void {
+  const setHeader = raw.setHeader.bind(raw);
+  raw.setHeader = (name, value) => setHeader(name, name.toLowerCase() === 'cache-control' ? 'no-store' : value);
+}

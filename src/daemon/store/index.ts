@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import type { Facts } from '../runtime/door.ts';
+import { DefinitionStore } from './definitions.ts';
+import { EnvironmentStore } from './environment.ts';
+import { FlowFiles } from './flow-files.ts';
+import { KeyStore } from './keys.ts';
+import { OrganizationStore } from './organizations.ts';
+import { UploadStore } from './uploads.ts';
+import { Collections } from './views.ts';
+
+/** Everything that is durable and not an instance. */
+export interface Stores {
+  readonly collections: Collections;
+  readonly definitions: DefinitionStore;
+  readonly keys: KeyStore;
+  readonly organizations: OrganizationStore;
+  readonly environment: EnvironmentStore;
+  readonly uploads: UploadStore;
+  /** Writes what is still in memory: key usage and the JSON views. */
+  close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  readonly facts: Facts;
+  readonly dataDir: string;
+  /** Bytes of the largest upload. */
+  readonly maxFileBytes: number;
+  readonly log: { warn(fields: object, message: string): void };
+}
+
+/** Views of the facts, each collection with its own rules; files lie in the data folder. */
+export function createStores({ facts, dataDir, maxFileBytes, log }: StoreOptions): Stores {
+  const collections = new Collections(facts, dataDir, log);
+  const keys = new KeyStore(collections);
+  return {
+    collections,
+    definitions: new DefinitionStore(collections, new FlowFiles(join(dataDir, 'flows'))),
+    keys,
+    organizations: new OrganizationStore(collections),
+    environment: new EnvironmentStore(collections),
+    uploads: new UploadStore(collections, join(dataDir, 'files'), maxFileBytes),
+    async close() {
+      await keys.close().catch(() => undefined);
+      await collections.close();
+    },
+  };
+}
