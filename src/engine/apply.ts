@@ -33,6 +33,10 @@ export function change(draft: Draft, event: Event, at: number): void {
         attempt: event.attempt,
         timers: without(draft, event.n, 'retry'),
       });
+    case 'workProgressed': {
+      const { progress = [] } = activationOf(draft, event.n);
+      return patch(draft, event.n, { progress: [...progress, event.step] });
+    }
     case 'workFailed': {
       const timers = [...without(draft, event.n, 'retry'), { purpose: 'retry' as const, due: event.retryAt }];
       return patch(draft, event.n, { phase: 'retrying', timers });

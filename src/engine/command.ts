@@ -7,6 +7,14 @@ export type Command =
   | { readonly type: 'completeTask'; readonly node: string; readonly data: JsonObject }
   | { readonly type: 'cancelTask'; readonly node: string; readonly data: JsonObject }
   | { readonly type: 'finishWork'; readonly n: number; readonly attempt: number; readonly outcome: WorkOutcome }
+  /** A step of work that goes on is finished: kept, so that the work can be taken up after it. */
+  | {
+      readonly type: 'recordProgress';
+      readonly n: number;
+      readonly attempt: number;
+      readonly step: Json;
+      readonly logs: readonly WorkLog[];
+    }
   /** Work that was under way when the daemon died is tried again (semantics 22). */
   | { readonly type: 'resumeWork'; readonly n: number; readonly attempt: number }
   | { readonly type: 'fireTimer'; readonly n: number; readonly purpose: Purpose; readonly due: number }
@@ -48,7 +56,8 @@ export type WorkOutcome =
   | { readonly ok: true; readonly value: Json; readonly logs: readonly WorkLog[] }
   | {
       readonly ok: false;
-      readonly error: { readonly code: string; readonly message: string };
+      /** `final`: another attempt would fail the same way, so the retry policy does not apply. */
+      readonly error: { readonly code: string; readonly message: string; readonly final?: true };
       readonly logs: readonly WorkLog[];
     };
 

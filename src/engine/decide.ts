@@ -1,5 +1,5 @@
 import { find, instanceBody, located } from './body.ts';
-import type { ChildResult, Command, Context, DeliveryAnswer, Refusal, StartCommand } from './command.ts';
+import type { ChildResult, Command, Context, DeliveryAnswer, Refusal, StartCommand, WorkOutcome } from './command.ts';
 import { type Draft, draftOf, emptyState } from './draft.ts';
 import { EVENT_FORMAT, type Event } from './event.ts';
 import { fail, raise, timeOut } from './failure.ts';
@@ -71,6 +71,7 @@ const HANDLERS: { readonly [T in Command['type']]: (turn: Turn, command: Of<T>) 
   completeTask,
   cancelTask,
   finishWork,
+  recordProgress,
   resumeWork,
   fireTimer,
   takeEvent,
@@ -122,12 +123,34 @@ function finishWork(turn: Turn, { n, attempt, outcome }: Of<'finishWork'>): Hand
   if (activation?.phase !== 'working' || activation.attempt !== attempt) return;
   turn.visit(n, () => {
     for (const { level, message } of outcome.logs) turn.log(level, message);
-    if (!outcome.ok) return fail(turn, n, outcome.error.code, outcome.error.message);
+    if (!outcome.ok) return workFailed(turn, n, outcome.error);
     const node = turn.node();
     const { finish } = behaviourOf(node);
     if (finish !== undefined) return finish(turn, node, outcome.value);
     turn.result((node.keys as { readonly result?: readonly string[] }).result, outcome.value);
     return turn.leave(node.next);
+  });
+}
+
+function workFailed(
+  turn: Turn,
+  n: number,
+  { code, message, final }: Extract<WorkOutcome, { ok: false }>['error'],
+): void {
+  if (final !== true) return fail(turn, n, code, message);
+  return raise(turn, n, { code, message, nodeId: turn.node(n).id }, 'nodeFailed');
+}
+
+/** Steps count towards the limit of an instance's variables, as they are kept with it. */
+function recordProgress(turn: Turn, { n, attempt, step, logs }: Of<'recordProgress'>): Handled {
+  const activation = turn.draft.active.get(n);
+  if (activation?.phase !== 'working' || activation.attempt !== attempt) return;
+  turn.visit(n, () => {
+    for (const { level, message } of logs) turn.log(level, message);
+    const limit = turn.context.limits.variableBytes;
+    if (jsonSize(activation.progress ?? []) + jsonSize(step) > limit)
+      turn.fail('PROGRESS_TOO_LARGE', `the steps of this work are larger than ${limit} bytes together`);
+    turn.emit({ type: 'workProgressed', n, step });
   });
 }
 

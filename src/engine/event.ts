@@ -19,6 +19,7 @@ export type Event =
     }
   | { readonly type: 'nodeWaiting'; readonly n: number; readonly task?: JsonObject }
   | { readonly type: 'workStarted'; readonly n: number; readonly attempt: number }
+  | { readonly type: 'workProgressed'; readonly n: number; readonly step: Json }
   | { readonly type: 'workFailed'; readonly n: number; readonly error: Failure; readonly retryAt: number }
   | { readonly type: 'timerSet'; readonly n: number; readonly purpose: Purpose; readonly due: number }
   | { readonly type: 'timerLapsed'; readonly n: number; readonly purpose: Purpose }

@@ -73,6 +73,8 @@ export interface Activation {
   readonly startedAt: number;
   /** Counts attempts of outside work, from 1. */
   readonly attempt: number;
+  /** The steps of its work that are finished, over all attempts. */
+  readonly progress?: readonly Json[];
   readonly timers: readonly Timer[];
   readonly subscriptions: readonly Subscription[];
   /** A waiting task as it was resolved when it was entered: title, form, assignee. */

@@ -54,11 +54,14 @@ export class Committer {
     this.facts = {
       get: (collection, key) => this.#memory.collections.get(collection)?.get(key),
       all: (collection) => this.#memory.collection(collection),
-      put: async (facts) => {
+      put: async (facts, once) => {
+        let put = false;
         await this.submit((transaction) => {
           transaction.facts.push(...facts);
+          put = true;
           return null;
-        });
+        }, once);
+        return put;
       },
     };
     this.definitions = options.definitions(this.facts);
@@ -114,6 +117,17 @@ export class Committer {
       }, undefined).catch((error: unknown) => this.#mishap(instanceId, error));
     });
   };
+
+  /** As `later`; resolves when what it did is durable, and rejects with StorageError when it will not be. */
+  readonly durably = (act: (transaction: Transaction) => void): Promise<void> =>
+    new Promise((resolve, reject) => {
+      this.#queue.add(() => {
+        this.#run((transaction) => {
+          act(transaction);
+          return null;
+        }, undefined).then(() => resolve(), reject);
+      });
+    });
 
   async #run<T extends Json>(act: (transaction: Transaction) => T, once: Once | undefined): Promise<T> {
     if (this.#failed !== undefined) throw this.#failed;
@@ -228,6 +242,7 @@ export class Committer {
       feed: this.feed,
       memory: this.#memory,
       later: this.later,
+      durably: this.durably,
       definitions: this.definitions,
     });
   }

@@ -55,8 +55,11 @@ export interface Runtime {
 export interface Facts {
   get(collection: string, key: string): Json | undefined;
   all(collection: string): ReadonlyMap<string, Json>;
-  /** Resolves when durable; all of them together or none. `get` shows them from then on. */
-  put(facts: readonly Fact[]): Promise<void>;
+  /**
+   * Resolves when durable; all of them together or none. `get` shows them from then on. False: `once` was used before, and
+   * nothing was changed.
+   */
+  put(facts: readonly Fact[], once?: Once): Promise<boolean>;
 }
 
 /** Flows by version, as the runtime asks for them; the definitions store answers. Synchronous: compiled flows are cached. */

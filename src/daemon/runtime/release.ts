@@ -24,6 +24,7 @@ export interface ReleaseOptions {
   readonly memory: Memory;
   readonly definitions: Definitions;
   readonly later: (instanceId: string, act: (transaction: Transaction) => void) => void;
+  readonly durably: (act: (transaction: Transaction) => void) => Promise<void>;
 }
 
 /**
@@ -139,8 +140,9 @@ export class Release {
       transaction.decide(instanceId, { type: 'takeEvent', n, purpose, name, data: message.data });
   }
 
-  #work(flow: Flow, state: State, { n, node, attempt }: Activation): void {
+  #work(flow: Flow, state: State, { n, node, attempt, progress = [] }: Activation): void {
     const { id, organizationId, processId } = state;
+    const { later, durably } = this.#options;
     const item: WorkItem = {
       instanceId: id,
       nodeId: node,
@@ -152,9 +154,12 @@ export class Release {
       processId,
       kind: workKind(flow, state, n),
       prepare: (env) => prepareWork(flow, state, n, env),
+      progress,
+      record: (step, logs) =>
+        durably((transaction) => transaction.decide(id, { type: 'recordProgress', n, attempt, step, logs })),
     };
     this.#options.work.start(item, (outcome: Outcome) =>
-      this.#options.later(id, (transaction) => transaction.decide(id, { type: 'finishWork', n, attempt, outcome })),
+      later(id, (transaction) => transaction.decide(id, { type: 'finishWork', n, attempt, outcome })),
     );
   }
 }
