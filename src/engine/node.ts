@@ -27,6 +27,8 @@ export interface Resolver {
   text(template: Template): string;
   value(template: ValueTemplate): Json;
   texts(templates: ReadonlyMap<string, Template>): JsonObject;
+  /** A list of texts, as recipients are given; a reference to a list stands for its items. */
+  list(templates: readonly Template[]): readonly string[];
   /** All variables that the node sees. */
   readonly variables: JsonObject;
 }

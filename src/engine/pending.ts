@@ -4,7 +4,7 @@ import { type Json, type JsonObject, member } from './json.ts';
 import type { Resolver, Work, WorkKind } from './node.ts';
 import { behaviourOf } from './nodes/index.ts';
 import type { Activation, Owed, State, Subscription, Timer } from './state.ts';
-import { type Reference, resolveText, resolveValue } from './template.ts';
+import { type Reference, resolveText, resolveTexts, resolveValue } from './template.ts';
 import { visible } from './visible.ts';
 
 /** What changed in what the outside owes one activation. */
@@ -100,6 +100,7 @@ function resolverOf(variables: JsonObject, env: EnvLookup, warnings: string[]): 
     variables,
     text,
     value: (template) => resolveValue(template, resolve, unresolved),
+    list: (templates) => resolveTexts(templates, resolve, unresolved),
     texts: (templates) => {
       const result: Record<string, Json> = Object.create(null);
       for (const [name, template] of templates) result[name] = text(template);

@@ -118,6 +118,15 @@ export function resolveText(template: Template, resolve: Resolve, unresolved?: U
   return new Resolution(resolve, unresolved).text(template);
 }
 
+/** The texts of a list of templates; one that is exactly a reference to a list stands for that list's items. */
+export function resolveTexts(templates: readonly Template[], resolve: Resolve, unresolved?: Unresolved): string[] {
+  const resolution = new Resolution(resolve, unresolved);
+  return templates.flatMap((template) => {
+    const value = resolution.template(template);
+    return (Array.isArray(value) ? value : [value]).map((item: Json) => asText(item));
+  });
+}
+
 /**
  * A tree with its templates resolved. Constant subtrees are passed on as they are, not copied; objects that are made
  * have no prototype, so that `__proto__` is a key like any other. The limit of 4 MiB is on the whole tree.
@@ -196,8 +205,7 @@ class Resolution {
 
   #inText(reference: Reference): string {
     const value = this.#found(reference);
-    if (value === undefined) return reference.text;
-    return typeof value === 'string' ? value : JSON.stringify(value);
+    return value === undefined ? reference.text : asText(value);
   }
 
   #found(reference: Reference): Json | undefined {
@@ -235,6 +243,8 @@ class Resolution {
     );
   }
 }
+
+const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 function matchAt(pattern: RegExp, text: string, at: number): string | undefined {
   pattern.lastIndex = at;

@@ -14,6 +14,7 @@ import { type Activation, type Owed, type Purpose, ROOT_SCOPE } from './state.ts
 import {
   type Reference,
   resolveText,
+  resolveTexts,
   resolveValue,
   type Template,
   TemplateError,
@@ -174,6 +175,11 @@ export class Turn {
 
   text(template: Template): string {
     return resolveText(template, this.#resolve, this.#unresolved);
+  }
+
+  /** A list of texts, as candidates are given; a reference to a list stands for its items. */
+  texts(templates: readonly Template[]): string[] {
+    return resolveTexts(templates, this.#resolve, this.#unresolved);
   }
 
   value(template: ValueTemplate): Json {

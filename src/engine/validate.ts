@@ -4,7 +4,7 @@ import { type ReadBody, startsOf } from './parse/nodes.ts';
 import type { File } from './parse/place.ts';
 import { checkBoundaries } from './validate/boundaries.ts';
 import { checkNames } from './validate/names.ts';
-import { checkNode } from './validate/node.ts';
+import { checkNodes } from './validate/node.ts';
 import { checkReach } from './validate/reach.ts';
 
 /** So many dangling connections get a proposal; comparing with every id costs time. */
@@ -21,7 +21,7 @@ export function validate(root: ReadBody, bodies: ReadonlyMap<string, At>, file: 
     checkStart(body);
     checkConnections(body, bodies, propose);
     checkBoundaries(body, propose);
-    for (const node of body.nodes.values()) checkNode(node);
+    checkNodes(body);
     checkReach(body);
   }
   checkNames(file);

@@ -251,6 +251,12 @@ t.test('keys that go together are told apart', async (t) => {
     { code: 'KEY_NOT_APPLICABLE', path: 'nodes.it.command' },
   ]);
   t.match(errors(nodeOf('type: inputNode, inputType: textbox, options: [a]')), [{ path: 'nodes.it.options' }]);
+  t.match(errors(nodeOf('type: inputNode, inputType: checkbox')), [{ code: 'MISSING_KEY' }]);
+  t.strictSame(
+    errors(nodeOf('type: userTask, form: [{ name: agreed, type: checkbox }]')),
+    [],
+    'one box, ticked or not',
+  );
   t.match(errors(nodeOf('type: inputNode, inputType: form')), [{ code: 'MISSING_KEY', path: 'nodes.it.fields' }]);
   t.match(errors(nodeOf('type: voiceTask, action: speak, file: x, text: y')), [{ path: 'nodes.it.file' }]);
   t.match(errors(nodeOf('type: callAgent, goal: x, tools: [{ flow: "{f}", http: { url: "http://x" } }]')), [

@@ -9,6 +9,7 @@ import {
   referencesOf,
   resolveTemplate,
   resolveText,
+  resolveTexts,
   resolveValue,
 } from '../../src/engine/template.ts';
 
@@ -67,6 +68,14 @@ t.test('exactly one reference keeps the type', async (t) => {
   t.equal(value('{v} ', { v: 1 }), '1 ', 'text around it makes a text');
   t.equal(value('{{v}}', { v: 1 }), '{1}');
   t.equal(text('{v}', { v: 1 }), '1', 'unless text is asked for');
+});
+
+t.test('in a list of texts, one reference to a list stands for its items', async (t) => {
+  const texts = (sources: readonly string[], variables: JsonObject) =>
+    resolveTexts(sources.map(parseTemplate), resolveIn(variables));
+  t.strictSame(texts(['{team}', 'x'], { team: ['a', 2] }), ['a', '2', 'x']);
+  t.strictSame(texts(['{team}'], { team: [] }), []);
+  t.strictSame(texts(['the {team}', '{one}', '{none}'], { team: ['a'], one: 'b' }), ['the ["a"]', 'b', '{none}']);
 });
 
 t.test('inside text, texts go in as they are and the rest as JSON', async (t) => {

@@ -114,6 +114,15 @@ t.test('warnings of what will never happen', async (t) => {
     { code: 'NEVER_TAKEN' },
   ]);
   t.strictSame(warnings(nodeOf('type: inputNode, inputType: textbox, errorFlow: done, timeout: PT1H')), []);
+  const timed = (keys: string) =>
+    warnings(
+      nodeOf(
+        `type: inputNode, inputType: textbox, errorFlow: done }\n  late: { type: boundaryEvent, attachedTo: it, ${keys}`,
+      ),
+    );
+  t.strictSame(timed('timer: PT1H'), [], 'a timer on its border is a timeout');
+  t.match(timed('timer: PT1H, cancelActivity: false'), [{ code: 'NO_TIMEOUT' }], 'a reminder is none');
+  t.match(timed('error: X'), [{ code: 'NO_TIMEOUT' }]);
   t.match(warnings(nodeOf('type: intermediateCatchEvent, signal: a, correlationKey: b')), [{ code: 'NO_EFFECT' }]);
   t.match(warnings(flowOf('  start: { type: startEvent }\n  a: { type: task, next: b }\n  b: { type: task }')), [
     { code: 'UNREACHABLE', path: 'nodes.a' },

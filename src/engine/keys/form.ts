@@ -81,7 +81,7 @@ const FIELD_KEYS = {
   name: required(plain, 'The key of the answer in the form data.'),
   label: optional(text, 'What people see instead of the name.'),
   type: withDefault(choice(...FIELD_TYPES), 'textbox', 'How the field is asked for.'),
-  options: optional(options, 'What select, checkbox and radio offer.'),
+  options: optional(options, 'What select, checkbox and radio offer; a checkbox without is one box, true or false.'),
   required: withDefault(boolean, false, 'An answer without it is refused.'),
   default: optional(value, 'What the field holds at first.'),
 };
@@ -133,7 +133,8 @@ function mapped(json: Json, at: At): (FieldSpec | undefined)[] | undefined {
 
 function checked(field: CompiledKeys<typeof FIELD_KEYS> | undefined, at: At): FieldSpec | undefined {
   if (field === undefined) return undefined;
-  checkOptions(field.type, field.options !== undefined, at);
+  // A field may also be a single box, ticked or not: a checkbox without options.
+  if (field.type !== 'checkbox') checkOptions(field.type, field.options !== undefined, at);
   at.sets(field.name);
   return field;
 }

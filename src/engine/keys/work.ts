@@ -79,7 +79,7 @@ export type Request = CompiledKeys<typeof requestKeys>;
 export const request: Kind<Request> = record('a request', requestKeys);
 
 const messageKeys = {
-  to: required(texts, 'The recipients.'),
+  to: required(texts, 'The recipients: addresses, or a reference to a list of them.'),
   cc: optional(texts, 'Who gets a copy.'),
   bcc: optional(texts, 'Who gets a copy unseen by the others.'),
   from: optional(text, 'The sender; default: that of the connection.'),

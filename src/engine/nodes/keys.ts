@@ -112,7 +112,7 @@ export const NODE_KEYS = {
     keys: {
       title: optional(text, 'What is to be done.'),
       assignee: optional(text, 'Who does it.'),
-      candidates: optional(texts, 'Who may do it.'),
+      candidates: optional(texts, 'Who may do it: names, or a reference to a list of them.'),
       form: optional(form, 'What is asked for when it is done.'),
       dueIn: optional(duration, 'When it should be done; only shown. An ISO 8601 duration.'),
     },

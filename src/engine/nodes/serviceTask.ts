@@ -36,7 +36,7 @@ function email(message: NonNullable<Keys['message']>, resolver: Resolver): JsonO
   const input: Record<string, Json> = { subject: resolver.text(message.subject) };
   for (const list of ['to', 'cc', 'bcc'] as const) {
     const templates = message[list];
-    if (templates !== undefined) input[list] = templates.map((address) => resolver.text(address));
+    if (templates !== undefined) input[list] = resolver.list(templates);
   }
   for (const part of ['from', 'text', 'html'] as const) {
     const template = message[part];

@@ -13,7 +13,7 @@ export const userTask = defineNode<KeysOf<'userTask'>>({
       form: { title: shown === undefined ? node.name : turn.text(shown), inputType: 'form', required: false, fields },
     };
     if (assignee !== undefined) task['assignee'] = turn.text(assignee);
-    if (candidates !== undefined) task['candidates'] = candidates.map((candidate) => turn.text(candidate));
+    if (candidates !== undefined) task['candidates'] = turn.texts(candidates);
     if (dueIn !== undefined) {
       const due = dueAt(turn.text(dueIn), turn.context.at);
       if ('problem' in due) return turn.fail('TIMER_INVALID', `dueIn is not a duration: ${due.problem}`);

@@ -1,11 +1,25 @@
 import type { Way } from '../flow.ts';
+import type { Json } from '../json.ts';
 import type { At } from '../keys/kind.ts';
-import type { ReadNode } from '../parse/nodes.ts';
+import type { ReadBody, ReadNode } from '../parse/nodes.ts';
 
-/** What concerns one node by itself and is not about the form of a single key. */
-export function checkNode(node: ReadNode): void {
+/** What concerns each node of a body by itself, with its boundary events, and is not about the form of a single key. */
+export function checkNodes(body: ReadBody): void {
+  const timed = timedActivities(body);
+  for (const node of body.nodes.values()) checkNode(node, timed);
+}
+
+/** Activities with a timer on their border that ends their wait as a `timeout` does. */
+function timedActivities(body: ReadBody): ReadonlySet<Json> {
+  const timers = [...body.nodes.values()].filter(
+    (node) => node.type === 'boundaryEvent' && has(node, 'timer') && node.raw['cancelActivity'] !== false,
+  );
+  return new Set(timers.map(({ raw }) => raw['attachedTo'] ?? null));
+}
+
+function checkNode(node: ReadNode, timed: ReadonlySet<Json>): void {
   checkTimeoutFlow(node);
-  if (node.type === 'inputNode') checkInputNode(node);
+  if (node.type === 'inputNode') checkInputNode(node, timed.has(node.id));
   if (node.declaration?.connections === 'ways') checkWays(node);
   if (
     node.type === 'intermediateCatchEvent' ||
@@ -24,7 +38,7 @@ function checkTimeoutFlow(node: ReadNode): void {
   node.at.key('timeoutFlow').warning('NEVER_TAKEN', message, { onKey: true, hint: 'add `timeout: PT1H`' });
 }
 
-function checkInputNode(node: ReadNode): void {
+function checkInputNode(node: ReadNode, timed: boolean): void {
   if (!has(node, 'errorFlow')) {
     const message = `\`${node.id}\` has no \`errorFlow\`: when it is cancelled, the flow goes on as if it was answered`;
     node.at.warning('NO_ERROR_FLOW', message, {
@@ -32,7 +46,7 @@ function checkInputNode(node: ReadNode): void {
       hint: 'add `errorFlow`, or check {inputNodeAction} afterwards',
     });
   }
-  if (!has(node, 'timeout') && !has(node, 'timeoutFlow')) {
+  if (!has(node, 'timeout') && !has(node, 'timeoutFlow') && !timed) {
     const message = `\`${node.id}\` has no \`timeout\`: without an answer it waits for ever`;
     node.at.warning('NO_TIMEOUT', message, { onKey: true, hint: 'add `timeout` and `timeoutFlow`' });
   }
