@@ -16,15 +16,17 @@ const LIFECYCLE: Readonly<Partial<Record<Event['type'], LifecycleType>>> = {
   nodeFailed: 'NODE_FAILED',
 };
 
-/** A lifecycle event as it is kept: what is needed to write it out when somebody reads it. */
+/** The lifecycle events of one commit of one instance, as they are kept until somebody reads them. */
 interface Kept {
   readonly frame: number;
+  /** Index of the first of them in the frame. */
   readonly index: number;
-  readonly type: LifecycleType;
   readonly at: number;
   readonly instance: Identity;
   readonly flow: Flow;
-  readonly node: string | undefined;
+  readonly types: readonly LifecycleType[];
+  /** The node of each; undefined for what concerns the whole instance. */
+  readonly nodes: readonly (string | undefined)[];
 }
 
 /** What a lifecycle event tells of its instance; not the state, which must not be held. */
@@ -37,7 +39,7 @@ interface Identity {
   readonly stateCd: number;
 }
 
-/** How many lifecycle events a reader that comes back may find again. */
+/** How many commits a reader that comes back may find again. */
 const KEPT = 20_000;
 
 /** Committed facts on their way to those who watch: who follows an instance is woken, lifecycle events are kept for a while. */
@@ -65,22 +67,23 @@ export class Feed {
     state: State,
     events: readonly Event[],
   ): number {
-    const started = new Map<number, string>();
     const { id, processId, version, environment, organizationId, stateCd } = state;
     const instance = { id, processId, version, environment, organizationId, stateCd };
-    let next = index;
+    const types: LifecycleType[] = [];
+    const nodes: (string | undefined)[] = [];
+    const started = new Map<number, string>();
     for (const event of events) {
       if (event.type === 'nodeStarted') started.set(event.n, event.node);
       const type = LIFECYCLE[event.type];
       if (type === undefined) continue;
-      const node = 'n' in event ? (started.get(event.n) ?? before?.active.get(event.n)?.node) : undefined;
-      this.#kept.push({ frame, index: next, type, at, instance, flow, node });
-      next += 1;
+      types.push(type);
+      nodes.push('n' in event ? (started.get(event.n) ?? before?.active.get(event.n)?.node) : undefined);
     }
+    this.#kept.push({ frame, index, at, instance, flow, types, nodes });
     if (this.#kept.length > 2 * KEPT) this.#kept = this.#kept.slice(-KEPT);
     for (const wake of [...(this.#followers.get(state.id) ?? [])]) wake();
     for (const wake of [...this.#watchers]) wake();
-    return next;
+    return index + types.length;
   }
 
   /** Wakes everybody, e.g. because the daemon stops. */
@@ -98,10 +101,15 @@ export class Feed {
     let position = after === undefined ? this.#last() : parsePosition(after);
     while (!signal.aborted) {
       const more = wakened(this.#watchers, signal);
-      for (const kept of this.#after(position)) {
-        position = [kept.frame, kept.index];
-        if (organizationId === undefined || kept.instance.organizationId === organizationId) yield written(kept);
-        if (signal.aborted) return;
+      for (const kept of this.#from(position)) {
+        for (let i = 0; i < kept.types.length; i += 1) {
+          const at: Position = [kept.frame, kept.index + i];
+          if (!isAfter(at, position)) continue;
+          position = at;
+          const theirs = organizationId === undefined || kept.instance.organizationId === organizationId;
+          if (theirs) yield written(kept, i);
+          if (signal.aborted) return;
+        }
       }
       await more;
     }
@@ -109,21 +117,23 @@ export class Feed {
 
   #last(): Position {
     const last = this.#kept.at(-1);
-    return last === undefined ? [0, 0] : [last.frame, last.index];
+    return last === undefined ? [0, 0] : [last.frame, last.index + last.types.length - 1];
   }
 
-  #after([frame, index]: Position): readonly Kept[] {
+  /** What is kept from the frame of a position on. */
+  #from([frame]: Position): readonly Kept[] {
     let low = 0;
     let high = this.#kept.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      const kept = this.#kept[middle] as Kept;
-      if (kept.frame > frame || (kept.frame === frame && kept.index > index)) high = middle;
+      if ((this.#kept[middle] as Kept).frame >= frame) high = middle;
       else low = middle + 1;
     }
     return this.#kept.slice(low);
   }
 }
+
+const isAfter = (a: Position, b: Position): boolean => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1]);
 
 /** Resolves when somebody calls what this adds to `sleepers`, or when `signal` aborts. */
 function wakened(sleepers: Set<() => void>, signal: AbortSignal, left?: () => void): Promise<void> {
@@ -148,7 +158,9 @@ function parsePosition(text: string): Position {
   return parts === null ? [0, 0] : [Number(parts[1]), Number(parts[2])];
 }
 
-function written({ frame, index, type, at, instance, flow, node: id }: Kept): LifecycleEvent {
+function written({ frame, index, types, nodes, at, instance, flow }: Kept, i: number): LifecycleEvent {
+  const type = types[i] as LifecycleType;
+  const id = nodes[i];
   const node = id === undefined ? undefined : find(flow, id)?.node;
   const data: JsonObject = {
     processInstanceId: instance.id,
@@ -159,5 +171,5 @@ function written({ frame, index, type, at, instance, flow, node: id }: Kept): Li
     ...(id !== undefined && { nodeId: id, nodeName: node?.name ?? id, nodeType: node?.type ?? '' }),
     ...(type === 'INSTANCE_ENDED' && { stateCd: instance.stateCd }),
   };
-  return { id: `${frame}.${index}`, type, data };
+  return { id: `${frame}.${index + i}`, type, data };
 }

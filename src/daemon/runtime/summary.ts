@@ -2,7 +2,13 @@ import type { State } from '../../engine/index.ts';
 import type { JsonObject } from '../../engine/json.ts';
 import type { Environment, InstanceSummary } from './door.ts';
 
-export const iso = (ms: number): string => new Date(ms).toISOString();
+let last = { ms: Number.NaN, text: '' };
+
+/** ISO 8601. The many times of one commit are mostly the same, so the last one is kept. */
+export function iso(ms: number): string {
+  if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() };
+  return last.text;
+}
 
 /** An instance as lists show it. */
 export function summaryOf(state: State): InstanceSummary {
