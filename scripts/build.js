@@ -25,7 +25,7 @@ const keepOutside = {
 // Built beside the old one and swapped, so that nobody meets half a build.
 const draft = `dist.${process.pid}.tmp`;
 await build({
-  entryPoints: { cli: 'src/cli/main.ts', daemon: 'src/daemon/main.ts' },
+  entryPoints: { cli: 'src/cli/main.ts', daemon: 'src/daemon/main.ts', 'script-worker': 'src/daemon/work/script-worker.ts' },
   outdir: draft,
   define: { WFX_VERSION: JSON.stringify(version) },
   bundle: true,

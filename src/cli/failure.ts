@@ -21,6 +21,7 @@ export function failureOf(error: unknown): Failure {
       hint: 'check that the daemon runs: wfx daemon status',
     };
   if (error instanceof Error && error.name === 'AbortError') return { exit: EXIT.interrupted, message: 'Interrupted.' };
+  if (error instanceof Error && error.name === 'CredentialsError') return { exit: EXIT.usage, message: error.message };
   return fault(error);
 }
 

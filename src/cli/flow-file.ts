@@ -43,12 +43,11 @@ function unreadable(file: string, what: string, { code, message }: NodeJS.ErrnoE
 /** A YAML or JSON file that holds one map. */
 export async function readMap(file: string, what: string): Promise<Readonly<Record<string, unknown>>> {
   const { name, text } = readSource(file, what);
-  const { parseDocument } = await import('yaml');
-  const document = parseDocument(text, { version: '1.2', stringKeys: true });
-  const [problem] = document.errors;
-  if (problem !== undefined)
-    throw usage(`The ${what} ${name} is neither YAML nor JSON: ${problem.message.split('\n', 1)[0]}.`);
-  const value: unknown = document.toJS({ maxAliasCount: 100 });
+  const { yamlValue } = await import('./yaml-map.ts');
+  const read = yamlValue(text);
+  if ('problem' in read)
+    throw usage(`The ${what} ${name} is neither YAML nor JSON: ${read.problem.replace(/[.:]$/, '')}.`);
+  const { value } = read;
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Readonly<Record<string, unknown>>;
   throw usage(`The ${what} ${name} must hold a map, like {"order": {"total": 240}}.`);

@@ -4,9 +4,15 @@ import type { Paint } from './io.ts';
 import { clockTime } from './shown.ts';
 import { fitted, padded } from './table.ts';
 
-const NAME = 20;
+const NAME = 26;
 /** What every node says of itself: there in full, but not in the foreground. */
 const ROUTINE = new Set(['started', 'completed']);
+
+/** These are over as soon as they have begun: that they completed says it all. */
+const INSTANT = /Gateway$|^(startEvent|endEvent|ifElse|setVariable|task|outputNode)$/;
+
+/** An entry that tells a person nothing: the start of what is over at once. */
+export const isNoise = ({ message, nodeType }: LogEntry): boolean => message === 'started' && INSTANT.test(nodeType);
 
 /** One entry of an instance's log as a line for a person. Nothing in it can command a terminal. */
 export function logLine(paint: Paint, entry: LogEntry, prefix = ''): string {

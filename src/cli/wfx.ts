@@ -1,4 +1,4 @@
-import { Client, type Target } from '../client/index.ts';
+import { Client, type Target, UnreachableError } from '../client/index.ts';
 import type { Environment } from '../contract/types.ts';
 import { VERSION } from '../version.ts';
 import { findDaemon, readDaemonFile, versionAt } from './daemon/found.ts';
@@ -75,10 +75,14 @@ export class Wfx {
     this.io.warn(`the daemon is wfx ${version}, this command is wfx ${VERSION}${restart}`);
   }
 
-  /** A local daemon that restarts may come back at another port, so its file is read each time. */
+  /**
+   * A local daemon that restarts may come back at another port, so its file is read each time. While there is none, nobody
+   * is asked: whoever listens at its old port must not get its key.
+   */
   #target(apiKey: string | undefined): Target {
     const { address, dataDir } = this.settings;
-    const url = address.kind === 'local' ? (readDaemonFile(dataDir)?.url ?? 'http://127.0.0.1:7117') : address.url;
+    const url = address.kind === 'local' ? readDaemonFile(dataDir)?.url : address.url;
+    if (url === undefined) throw new UnreachableError(undefined, 'the daemon is not running', true);
     return { url, apiKey };
   }
 

@@ -25,12 +25,13 @@ export class ApiError extends Error {
 /** Nothing answered: refused, no such host, cut off, or too slow. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
-  readonly url: string;
+  /** Where it was looked for; undefined when no address is known. */
+  readonly url: string | undefined;
   /** Nobody listens there, as opposed to an answer that was lost on its way. */
   readonly refused: boolean;
 
-  constructor(url: string, reason: string, refused: boolean) {
-    super(`nothing answers at ${url} (${reason})`);
+  constructor(url: string | undefined, reason: string, refused: boolean) {
+    super(url === undefined ? reason : `nothing answers at ${url} (${reason})`);
     this.url = url;
     this.refused = refused;
   }

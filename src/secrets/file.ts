@@ -2,6 +2,11 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, unl
 import { join } from 'node:path';
 import { madeHome } from '../home.ts';
 
+/** The file can't be used; the message says which, why, and what to do. */
+export class CredentialsError extends Error {
+  override readonly name = 'CredentialsError';
+}
+
 /** `<home>/credentials.json`: one object from name to value, readable by its owner alone (mode 0600). */
 export const credentialsFile = (home: string): string => join(home, 'credentials.json');
 
@@ -12,8 +17,9 @@ export function readAll(home: string): ReadonlyMap<string, string> {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return new Map();
+    throw new CredentialsError(`${file} can't be read (${code}): it must be a file of yours, with mode 0600.`);
   }
   return new Map(
     Object.entries(parsed(text, file)).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
@@ -27,7 +33,9 @@ function parsed(text: string, file: string): object {
   } catch {
     // Said below, in words for a user.
   }
-  throw new Error(`${file} is damaged: it holds no JSON object. Restore it, or remove it and make a new key.`);
+  throw new CredentialsError(
+    `${file} is damaged: it holds no JSON object. Restore it, or remove it and make a new key.`,
+  );
 }
 
 /** Puts (or, with undefined, removes) one value. After a crash the file is the old one or the new one, never half. */

@@ -100,7 +100,7 @@ async function runHere(dataDir: string, flags: readonly string[]): Promise<void>
       `A daemon runs already, at ${found.daemon.url} (process ${found.daemon.pid}).`,
       'stop it first: wfx daemon stop',
     );
-  const child = spawn(process.execPath, await daemonArguments(dataDir, { flags, anyPort: false }), {
+  const child = spawn(process.execPath, daemonArguments(dataDir, flags), {
     stdio: 'inherit',
     env: daemonEnvironment(),
   });

@@ -1,20 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, watch } from 'node:fs';
-import { createServer } from 'node:net';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { CliError, EXIT, usage } from '../exit.ts';
-import { type DaemonFile, daemonLog, findDaemon } from './found.ts';
+import { type DaemonFile, daemonLog, findDaemon, isAlive } from './found.ts';
 
 export const DEFAULT_PORT = 7117;
 
 /** A daemon that recovers a long journal is slow to be ready, not broken. */
 const READY_MS = 120_000;
+const LOCKED_MS = 30_000;
 
 export interface StartOptions {
   /** Flags for the daemon itself, as they were given. */
   readonly flags: readonly string[];
-  /** Takes a free port where the default one is in use, instead of failing. */
+  /** Takes a free port where the usual one is in use, instead of failing. */
   readonly anyPort: boolean;
 }
 
@@ -26,27 +27,46 @@ export async function startDaemon(
   dataDir: string,
   options: StartOptions,
 ): Promise<{ daemon: DaemonFile; started: boolean }> {
-  const found = await findDaemon(dataDir);
-  if (found.state === 'running') return { daemon: found.daemon, started: false };
+  const deadline = Date.now() + LOCKED_MS;
+  let { flags } = options;
+  for (;;) {
+    const found = await findDaemon(dataDir);
+    if (found.state === 'running') return { daemon: found.daemon, started: false };
+    const failure = await launch(dataDir, flags);
+    if (failure === undefined) return { daemon: await running(dataDir), started: true };
+    if (failure.code === 'EADDRINUSE' && options.anyPort && !flags.includes('--port'))
+      flags = [...flags, '--port', '0'];
+    else if (failure.code !== 'LOCKED' || Date.now() > deadline) throw failureToStart(failure, dataDir);
+    else await whileLocked(dataDir, Number(/process (\d+)/.exec(failure.message)?.[1]), deadline);
+  }
+}
+
+async function launch(dataDir: string, flags: readonly string[]): Promise<Failed | undefined> {
   const log = openLog(dataDir);
-  const child = spawn(process.execPath, await daemonArguments(dataDir, options), {
+  const child = spawn(process.execPath, daemonArguments(dataDir, flags), {
     detached: true,
     stdio: ['ignore', log, log, 'ipc'],
     cwd: dataDir,
     env: daemonEnvironment(),
   });
   closeSync(log);
-  const failure = await readiness(child);
-  if (failure === undefined) return { daemon: await running(dataDir), started: true };
-  const other = await otherStarter(dataDir, failure);
-  if (other !== undefined) return { daemon: other, started: false };
-  throw failureToStart(failure, dataDir);
+  return readiness(child);
+}
+
+/**
+ * Another daemon holds the folder: one that somebody else starts just now and that is not ready yet, or one that is
+ * stopping. Nothing tells other processes of either, so both are looked for until one has happened.
+ */
+async function whileLocked(dataDir: string, holder: number, deadline: number): Promise<void> {
+  while (Date.now() < deadline && isAlive(holder)) {
+    if ((await findDaemon(dataDir)).state === 'running') return;
+    await delay(50);
+  }
 }
 
 /** The arguments to start the daemon with, after `node`. */
-export async function daemonArguments(dataDir: string, { flags, anyPort }: StartOptions): Promise<string[]> {
-  const port = anyPort && !(await isFree(DEFAULT_PORT)) ? ['--port', '0'] : [];
-  return [...process.execArgv, daemonEntry(), '--data-dir', dataDir, ...port, ...flags];
+export function daemonArguments(dataDir: string, flags: readonly string[]): string[] {
+  return [...process.execArgv, daemonEntry(), '--data-dir', dataDir, ...flags];
 }
 
 /** The daemon's program: `dist/daemon.js` in a build, whose parts lie in `dist/chunks`; its source otherwise. */
@@ -83,14 +103,6 @@ function openLog(dataDir: string): number {
       'choose another one: WFX_HOME, or --data-dir',
     );
   }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
 }
 
 /** Why a daemon did not come up. */
@@ -132,32 +144,6 @@ async function running(dataDir: string): Promise<DaemonFile> {
   const found = await findDaemon(dataDir);
   if (found.state === 'running') return found.daemon;
   throw failureToStart({ code: 'GONE', message: 'it started, and then no longer answered' }, dataDir);
-}
-
-/** Another daemon holds the folder: the one that somebody else started just now, which may not be ready yet. */
-async function otherStarter(dataDir: string, failure: Failed): Promise<DaemonFile | undefined> {
-  if (!/LOCK|RUNNING/.test(failure.code) && !/already|another|in use by/i.test(failure.message)) return undefined;
-  const look = async (): Promise<DaemonFile | undefined> => {
-    const found = await findDaemon(dataDir);
-    return found.state === 'running' ? found.daemon : undefined;
-  };
-  const now = await look();
-  return now ?? (await whenItChanges(dataDir, look));
-}
-
-/** Looks again at every change in the folder, for a bounded time: the winner writes daemon.json when it is ready. */
-function whenItChanges<T>(dataDir: string, look: () => Promise<T | undefined>): Promise<T | undefined> {
-  return new Promise((resolve) => {
-    const settle = (value: T | undefined): void => {
-      clearTimeout(timer);
-      watcher.close();
-      resolve(value);
-    };
-    const timer = setTimeout(() => settle(undefined), 30_000);
-    const again = (): void => void look().then((value) => value !== undefined && settle(value));
-    const watcher = watch(dataDir, again);
-    again();
-  });
 }
 
 function failureToStart({ code, message }: Failed, dataDir: string): Error {

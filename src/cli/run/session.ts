@@ -3,7 +3,7 @@ import type { LogEntry, Task } from '../../contract/types.ts';
 import { shownDuration } from '../duration.ts';
 import { CliError, EXIT } from '../exit.ts';
 import type { Io } from '../io.ts';
-import { logLine } from '../log-lines.ts';
+import { isNoise, logLine } from '../log-lines.ts';
 import { type Answer, type Answers, exampleCompletion, exampleInput, formOf } from './answers.ts';
 import { Progress } from './progress.ts';
 
@@ -94,7 +94,7 @@ export class RunSession {
 
   #entry(instanceId: string, prefix: string, entry: LogEntry): void {
     this.#current = plain(entry.nodeName, 60);
-    this.#note(logLine(this.#options.io.paintNote, entry, prefix));
+    if (!isNoise(entry)) this.#note(logLine(this.#options.io.paintNote, entry, prefix));
     if (entry.nodeType === 'inputNode' || entry.nodeType === 'userTask') this.#look();
     if (entry.nodeType === 'subProcess') this.#watchChildren(instanceId, `${prefix}${entry.nodeName}/`);
   }
