@@ -27,6 +27,12 @@ export const ENDPOINTS = {
   uploadFile: { method: 'POST', path: '/process/files' },
   downloadFile: { method: 'GET', path: '/process/files/{fileId}' },
 
+  listMemory: { method: 'GET', path: '/memory' },
+  searchMemory: { method: 'GET', path: '/memory/search' },
+  getMemory: { method: 'GET', path: '/memory/keys/{memoryKey}' },
+  setMemory: { method: 'PUT', path: '/memory/keys/{memoryKey}' },
+  deleteMemory: { method: 'DELETE', path: '/memory/keys/{memoryKey}' },
+
   listKeys: { method: 'GET', path: '/admin/keys' },
   createKey: { method: 'POST', path: '/admin/keys' },
   getKey: { method: 'GET', path: '/admin/keys/{keyId}' },
@@ -54,7 +60,7 @@ export const ENDPOINTS = {
 } as const satisfies Record<string, Endpoint>;
 
 export interface Endpoint {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
 }
 export type RouteName = keyof typeof ENDPOINTS;

@@ -3,12 +3,14 @@ import { adminRoutes } from './routes/admin.ts';
 import { daemonRoutes } from './routes/daemon.ts';
 import { flowRoutes } from './routes/flows.ts';
 import { instanceRoutes } from './routes/instances.ts';
+import { memoryRoutes } from './routes/memory.ts';
 import type { RouteSpec } from './routes/route.ts';
 
 /** The table of all routes; HTTP routes, OpenAPI and the client's types are made from it and `ENDPOINTS`. */
 export const ROUTES = {
   ...flowRoutes,
   ...instanceRoutes,
+  ...memoryRoutes,
   ...adminRoutes,
   ...daemonRoutes,
 } satisfies Record<RouteName, RouteSpec>;

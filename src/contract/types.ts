@@ -5,6 +5,7 @@ import type * as admin from './schemas/admin.ts';
 import type * as daemon from './schemas/daemon.ts';
 import type * as flow from './schemas/flow.ts';
 import type * as instance from './schemas/instance.ts';
+import type * as memory from './schemas/memory.ts';
 
 /** What travels is never changed in place. JSON values (index signatures) are read-only already. */
 type Immutable<T> = string extends keyof T
@@ -75,11 +76,16 @@ export type Started = Of<typeof instance.Started>;
 export type Task = Of<typeof instance.Task>;
 export type LogEntry = Of<typeof instance.LogEntry>;
 export type LogEnd = Of<typeof instance.LogEnd>;
-export type LifecycleEvent = Of<typeof instance.LifecycleEvent>;
+export type LifecycleData = Of<typeof instance.LifecycleData>;
+export interface LifecycleEvent {
+  readonly type: LifecycleData['type'];
+  readonly data: LifecycleData;
+}
 export type Key = Of<typeof admin.Key>;
 export type NewKey = Of<typeof admin.NewKey>;
 export type EnvironmentValue = Of<typeof admin.EnvironmentValue>;
 export type Organization = Of<typeof admin.Organization>;
 export type Whoami = Of<typeof admin.Whoami>;
+export type Memory = Of<typeof memory.Memory>;
 export type FileReference = Of<typeof daemon.FileReference>;
 export type Environment = 'DEVELOPMENT' | 'PRODUCTION';

@@ -8,7 +8,7 @@ import {
   Instance,
   InstanceQuery,
   InstanceSummary,
-  LifecycleEvent,
+  LifecycleData,
   LogEntry,
   Resumed,
   RetryBody,
@@ -97,7 +97,7 @@ export const instanceRoutes = {
     permission: 'WORKFLOW_READ',
     scope: 'any',
     query: Type.Object(OrganizationChoice),
-    answer: { kind: 'stream', status: 200, schema: LifecycleEvent },
+    answer: { kind: 'stream', status: 200, schema: LifecycleData },
     errors: [],
   },
   submitTask: {

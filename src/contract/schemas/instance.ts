@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { AnyJson, AnyObject, Closed, Environment, Id, OrganizationChoice, PageQuery, Timestamp } from './common.ts';
+import { AnyObject, Closed, Environment, Id, OrganizationChoice, PageQuery, Timestamp } from './common.ts';
 
 const VersionNumber = Type.String({
   maxLength: 20,
@@ -141,7 +141,8 @@ export const LogEntry = Type.Object({
   variables: Type.Optional(AnyObject('Variable state at that point.')),
 });
 export const LogEnd = Type.Object({ stateCd: Type.Integer({ minimum: 1, maximum: 3 }) });
-export const LifecycleEvent = Type.Object({
+/** What a lifecycle event carries; its `event` name is `type`. */
+export const LifecycleData = Type.Object({
   type: Type.Enum([
     'NODE_STARTED',
     'NODE_COMPLETED',
@@ -151,5 +152,13 @@ export const LifecycleEvent = Type.Object({
     'INSTANCE_STARTED',
     'INSTANCE_ENDED',
   ]),
-  data: AnyJson,
+  processInstanceId: Type.String(),
+  processId: Type.String(),
+  processVersion: Type.String(),
+  environment: Environment,
+  timestamp: Timestamp,
+  nodeId: Type.Optional(Type.String()),
+  nodeName: Type.Optional(Type.String()),
+  nodeType: Type.Optional(Type.String()),
+  stateCd: Type.Optional(Type.Integer({ minimum: 1, maximum: 3, description: 'On INSTANCE_ENDED.' })),
 });

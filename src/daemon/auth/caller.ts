@@ -23,9 +23,9 @@ export const NOBODY: Caller = { keyId: '', name: '', organizationId: '', roles: 
  * suspended, revoked or expired. The text never says which.
  */
 export function authenticate(request: IncomingMessage, keys: KeyStore, now: number): KeyRecord {
-  const credentials = request.headersDistinct['x-api-key'] ?? [];
-  const single = credentials.length === 1 && request.headers.authorization === undefined;
-  const record = keys.verify(single ? (credentials[0] as string) : '', now);
+  // Node joins repeated headers with a comma, which no key has.
+  const credential = request.headers.authorization === undefined ? request.headers['x-api-key'] : undefined;
+  const record = keys.verify(typeof credential === 'string' ? credential : '', now);
   if (record !== undefined) return record;
   throw new Refusal(
     'UNAUTHORIZED',
@@ -33,13 +33,17 @@ export function authenticate(request: IncomingMessage, keys: KeyStore, now: numb
   );
 }
 
-export const callerOf = (key: KeyRecord): Caller => ({
-  keyId: key.keyId,
-  name: key.name,
-  organizationId: key.organizationId ?? undefined,
-  roles: key.roles,
-  permissions: permissionsOf(key.roles),
-});
+const callers = new WeakMap<KeyRecord, Caller>();
+
+/** Records are replaced, never changed, so what one allows is worked out once. */
+export function callerOf(key: KeyRecord): Caller {
+  const known = callers.get(key);
+  if (known !== undefined) return known;
+  const { keyId, name, organizationId, roles } = key;
+  const caller = { keyId, name, organizationId: organizationId ?? undefined, roles, permissions: permissionsOf(roles) };
+  callers.set(key, caller);
+  return caller;
+}
 
 interface Rule {
   readonly permission: Permission | 'key' | 'none';

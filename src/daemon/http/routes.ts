@@ -4,6 +4,7 @@ import { ENDPOINTS, type RouteName } from '../../contract/endpoints.ts';
 import type { BodySpec, RouteSpec } from '../../contract/routes/route.ts';
 import { ROUTES } from '../../contract/routes.ts';
 import { authenticate, authorize, type Caller, callerOf, NOBODY } from '../auth/caller.ts';
+import { Refusal } from '../refusal.ts';
 import { checkOf } from '../validate.ts';
 import { readBodies } from './bodies.ts';
 import type { Services } from './handler.ts';
@@ -68,22 +69,27 @@ function admitted(request: FastifyRequest, { stores, limits }: Services, spec: R
 /** What a handler gets of a request, checked. */
 function readerOf({ query, body }: RouteSpec) {
   const checkQuery = query === undefined ? undefined : checkOf(query, 'query');
-  const checkBody = body?.kind === 'json' ? checkOf(body.schema, 'body') : undefined;
-  const optional = body?.kind === 'json' && body.optional === true;
+  const readBody = bodyReader(body);
   return (request: FastifyRequest) => {
     const params = request.params as Readonly<Record<string, string>>;
     for (const [name, id] of Object.entries(params)) checkId(name, id);
-    const sent = request.body ?? undefined;
-    return {
-      params,
-      query: checkQuery?.(request.query) ?? {},
-      body: body?.kind === 'bytes' ? request.raw : optional && sent === undefined ? undefined : bodyOf(sent, checkBody),
-    };
+    return { params, query: checkQuery?.(request.query) ?? {}, body: readBody(request) };
   };
 }
 
-const bodyOf = (sent: unknown, check: ((value: unknown) => unknown) | undefined): unknown =>
-  check === undefined ? (sent ?? '') : check(sent);
+function bodyReader(body: BodySpec | undefined): (request: FastifyRequest) => unknown {
+  if (body === undefined) return () => undefined;
+  if (body.kind === 'bytes') return ({ raw }) => raw;
+  if (body.kind === 'flow') return (request) => request.body ?? '';
+  const check = checkOf(body.schema, 'body');
+  return (request) => {
+    if (request.body !== undefined) return check(request.body);
+    if (body.optional === true) return undefined;
+    throw new Refusal('VALIDATION_ERROR', 'The request needs a JSON object as its body.', {
+      details: [{ path: '', message: 'is missing' }],
+    });
+  };
+}
 
 function answered({ answer }: RouteSpec, reply: FastifyReply, value: unknown): FastifyReply {
   if (answer.kind === 'json') return reply.type('application/json; charset=utf-8').send(JSON.stringify(value));

@@ -77,7 +77,9 @@ export function createServer(services: Services, settings: ServerSettings, log: 
     if (!reply.hasHeader('Cache-Control')) void reply.header('Cache-Control', 'no-store');
   });
   app.addHook('onResponse', async (request, reply) => {
-    log.info(requestFields(request, reply), 'request');
+    // What went well is only told at debug: under load the log would be larger than the journal.
+    if (reply.statusCode >= 400) log.info(requestFields(request, reply), 'request');
+    else if (log.level === 'debug') log.debug(requestFields(request, reply), 'request');
   });
   app.setErrorHandler((error, request, reply) => {
     const sent = sendError(error, reply);

@@ -4,6 +4,7 @@ import { DefinitionStore } from './definitions.ts';
 import { EnvironmentStore } from './environment.ts';
 import { FlowFiles } from './flow-files.ts';
 import { KeyStore } from './keys.ts';
+import { MemoryStore } from './memory.ts';
 import { OrganizationStore } from './organizations.ts';
 import { UploadStore } from './uploads.ts';
 import { Collections } from './views.ts';
@@ -16,6 +17,7 @@ export interface Stores {
   readonly organizations: OrganizationStore;
   readonly environment: EnvironmentStore;
   readonly uploads: UploadStore;
+  readonly memory: MemoryStore;
   /** Writes what is still in memory: key usage and the JSON views. */
   close(): Promise<void>;
 }
@@ -39,6 +41,7 @@ export function createStores({ facts, dataDir, maxFileBytes, log }: StoreOptions
     organizations: new OrganizationStore(collections),
     environment: new EnvironmentStore(collections),
     uploads: new UploadStore(collections, join(dataDir, 'files'), maxFileBytes),
+    memory: new MemoryStore(collections),
     async close() {
       await keys.close().catch(() => undefined);
       await collections.close();

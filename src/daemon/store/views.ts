@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Low } from 'lowdb';
 import type { Json } from '../../engine/json.ts';
 import type { Fact } from '../ports.ts';
-import type { Facts } from '../runtime/door.ts';
+import type { Facts, Once } from '../runtime/door.ts';
 import { writeWhole } from './durable-file.ts';
 
 /** The collections that people may want to look at; `keys` holds hashes, never secrets. */
@@ -39,11 +39,12 @@ export class Collections {
     return this.#facts.all(collection) as ReadonlyMap<string, T>;
   }
 
-  /** Resolves when durable; all of the facts together or none. */
-  async put(facts: readonly Fact[]): Promise<void> {
-    await this.#facts.put(facts);
+  /** Resolves when durable; all of the facts together or none. False: `once` was used before, and nothing was changed. */
+  async put(facts: readonly Fact[], once?: Once): Promise<boolean> {
+    if (!(await this.#facts.put(facts, once))) return false;
     for (const { collection } of facts) if (SHOWN.has(collection)) this.#changed.add(collection);
     this.#timer ??= setTimeout(() => this.#write(), QUIET_MS).unref();
+    return true;
   }
 
   /** Brings the files up to date. */

@@ -5,6 +5,7 @@ import { fileHandlers } from './files.ts';
 import { flowHandlers } from './flows.ts';
 import { instanceHandlers } from './instances.ts';
 import { keyHandlers } from './keys.ts';
+import { memoryHandlers } from './memory.ts';
 import { organizationHandlers } from './organizations.ts';
 import { streamHandlers } from './streams.ts';
 
@@ -14,6 +15,7 @@ export const handlersOf = (services: Services): Handlers => ({
   ...instanceHandlers(services),
   ...streamHandlers(services),
   ...fileHandlers(services),
+  ...memoryHandlers(services),
   ...keyHandlers(services),
   ...environmentHandlers(services),
   ...organizationHandlers(services),
