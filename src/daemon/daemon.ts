@@ -105,6 +105,7 @@ function openWork(config: Config, log: Logger, stores: () => Stores): Work {
       secrets: [],
     }),
     log,
+    ports: { memory: () => stores().memory },
   });
 }
 

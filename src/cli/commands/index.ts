@@ -50,6 +50,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'Set the values that flows read as {env.NAME}',
     load: () => import('./env.ts'),
   },
+  {
+    name: 'memory',
+    group: OPERATE,
+    summary: 'Look at and change what flows remember',
+    load: () => import('./memory.ts'),
+  },
   { name: 'key', group: OPERATE, summary: 'Make and manage API keys', load: () => import('./key.ts') },
   {
     name: 'token',

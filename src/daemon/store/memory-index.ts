@@ -40,7 +40,7 @@ export class MemoryIndex {
   async find(query: string): Promise<readonly { readonly key: string; readonly score: number }[]> {
     this.#search ??= this.#built();
     const search = await this.#search;
-    const options = { prefix: true, fuzzy: 0.2, boost: { id: 2 } };
+    const options = { prefix: true, fuzzy: misspelt, boost: { id: 2 } };
     return search.search(query, options).map(({ id, score }) => ({ key: id as string, score }));
   }
 
@@ -50,6 +50,12 @@ export class MemoryIndex {
     search.addAll([...this.#entries()].map(([key, value]) => ({ id: key, text: textOf(value) })));
     return search;
   }
+}
+
+/** How many letters of a word may be wrong; two that changed places count as two. */
+function misspelt(word: string): number | false {
+  if (word.length > 5) return 2;
+  return word.length > 3 ? 1 : false;
 }
 
 /** All words of a value: its texts and numbers, and the keys that lead to them. */

@@ -106,7 +106,12 @@ export class MemoryStore {
     });
   }
 
-  async #write(scope: MemoryScope, key: string, value: Json, idempotencyKey: string | undefined): Promise<MemoryRecord> {
+  async #write(
+    scope: MemoryScope,
+    key: string,
+    value: Json,
+    idempotencyKey: string | undefined,
+  ): Promise<MemoryRecord> {
     this.#check(scope, key, value);
     const stored: Stored = { value, updatedAt: new Date().toISOString() };
     const fact = { collection: COLLECTION, key: factKey(scope, key), value: stored as unknown as Json };
