@@ -92,6 +92,11 @@ export function change(draft: Draft, event: Event, at: number): void {
       return;
     case 'childStarted':
       return patch(draft, event.n, { child: event.child });
+    case 'childEnded': {
+      const { child: _, ...rest } = activationOf(draft, event.n);
+      draft.active.set(event.n, rest);
+      return;
+    }
     case 'instanceEnded':
       draft.stateCd = event.stateCd;
       draft.endTime = at;
@@ -173,8 +178,7 @@ function scopeOf(draft: Draft, id: number): Scope {
 }
 
 function live(draft: Draft, id: number, by: number): void {
-  const scope = scopeOf(draft, id);
-  draft.scopes.set(id, { ...scope, live: scope.live + by });
+  draft.population.set(id, (draft.population.get(id) ?? 0) + by);
 }
 
 function assign(draft: Draft, n: number, set: readonly Assignment[]): void {
@@ -233,7 +237,7 @@ function startIteration(draft: Draft, n: number, id: number, as: string | undefi
   const named = loop.items === undefined ? { index: loop.next } : { index: loop.next, item };
   const local = merged({ loop: named }, as === undefined ? {} : { [as]: item });
   draft.nextScope = id + 1;
-  draft.scopes.set(id, { id, parent: activation.scope, owner: n, index: loop.next, local, value: null, live: 0 });
+  draft.scopes.set(id, { id, parent: activation.scope, owner: n, index: loop.next, local, value: null });
   patch(draft, n, { loop: { ...loop, next: loop.next + 1, running: loop.running + 1 } });
 }
 
@@ -250,6 +254,6 @@ function endIteration(draft: Draft, n: number, id: number): void {
 /** Forgets a scope that nothing runs in any more, with the tokens that stood at its joins. */
 function dropScope(draft: Draft, id: number): void {
   for (const key of draft.joins.keys()) if (key.startsWith(`${id}/`)) draft.joins.delete(key);
-  if (id === ROOT_SCOPE) draft.scopes.set(id, { ...scopeOf(draft, id), live: 0 });
-  else draft.scopes.delete(id);
+  draft.population.delete(id);
+  if (id !== ROOT_SCOPE) draft.scopes.delete(id);
 }

@@ -6,9 +6,13 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
  * A state being changed within one turn. Its maps are the draft's own, the values in them are shared with the state that
  * it came from and are replaced, never changed.
  */
-export type Draft = Omit<Mutable<State>, 'active' | 'scopes' | 'joins' | 'outbox' | 'written' | 'ready'> & {
+export type Draft = Omit<
+  Mutable<State>,
+  'active' | 'scopes' | 'population' | 'joins' | 'outbox' | 'written' | 'ready'
+> & {
   active: Map<number, NonNullable<ReturnType<State['active']['get']>>>;
   scopes: Map<number, NonNullable<ReturnType<State['scopes']['get']>>>;
+  population: Map<number, number>;
   joins: Map<string, NonNullable<ReturnType<State['joins']['get']>>>;
   outbox: Map<number, NonNullable<ReturnType<State['outbox']['get']>>>;
   written: Set<string>;
@@ -21,6 +25,7 @@ export function draftOf(state: State): Draft {
     ...state,
     active: new Map(state.active),
     scopes: new Map(state.scopes),
+    population: new Map(state.population),
     joins: new Map(state.joins),
     outbox: new Map(state.outbox),
     written: new Set(state.written),
@@ -52,7 +57,8 @@ export function emptyState(): State {
     written: new Set(),
     active: new Map(),
     ready: [],
-    scopes: new Map([[ROOT_SCOPE, { id: ROOT_SCOPE, local: {}, value: null, live: 0 }]]),
+    scopes: new Map([[ROOT_SCOPE, { id: ROOT_SCOPE, local: {}, value: null }]]),
+    population: new Map(),
     joins: new Map(),
     outbox: new Map(),
   };

@@ -39,6 +39,8 @@ export interface State {
   readonly ready: readonly number[];
   /** Scope 0 is the instance's own body. */
   readonly scopes: ReadonlyMap<number, Scope>;
+  /** Activations and standing tokens by scope: a scope without any is over. */
+  readonly population: ReadonlyMap<number, number>;
   /** Tokens standing at joins, by `<scope>/<node>`. */
   readonly joins: ReadonlyMap<string, JoinTokens>;
   /** What the instance owes to other instances, by number, until it is delivered. */
@@ -80,7 +82,7 @@ export interface Activation {
   /** A waiting task as it was resolved when it was entered: title, form, assignee. */
   readonly task?: JsonObject;
   readonly loop?: Loop;
-  /** The child instance of a subProcess node, once it was started. */
+  /** The child instance of a subProcess node, as long as it runs. */
   readonly child?: string;
 }
 
@@ -125,8 +127,6 @@ export interface Scope {
   readonly local: JsonObject;
   /** What the iteration's last node to set something set: the iteration's result. */
   readonly value: Json;
-  /** Activations and standing tokens in it: at 0 it is over. */
-  readonly live: number;
 }
 
 /** Standing tokens of one join: how many by connection id. */

@@ -123,17 +123,18 @@ export class Turn {
   /** Sends a token along each connection; where none leads on, the scope may be over. */
   follow(connections: readonly Connection[], scope: number): void {
     for (const connection of connections) arrive(this, connection, scope);
-    if (connections.length === 0 && this.draft.scopes.get(scope)?.live === 0) closeScope(this, scope);
+    if (connections.length === 0 && this.#isOver(scope)) closeScope(this, scope);
+  }
+
+  #isOver(scope: number): boolean {
+    return this.draft.scopes.has(scope) && (this.draft.population.get(scope) ?? 0) === 0;
   }
 
   start(node: string, scope: number, via?: string): void {
-    this.emit({
-      type: 'nodeStarted',
-      n: this.draft.nextActivation,
-      node,
-      ...(scope !== ROOT_SCOPE && { scope }),
-      ...(via !== undefined && { via }),
-    });
+    const n = this.draft.nextActivation;
+    const event =
+      via === undefined ? { type: 'nodeStarted' as const, n, node } : { type: 'nodeStarted' as const, n, node, via };
+    this.emit(scope === ROOT_SCOPE ? event : { ...event, scope });
   }
 
   /** This node waits for a task, an event or a timer. */
