@@ -10,9 +10,9 @@ id: ${randomUUID()} # names the flow for ever: keep it when you change the file
 name: ${JSON.stringify(name)}
 description: Greets somebody, once a person has agreed.
 
-# What a run starts with. Change it for one run: wfx run FILE --data who=Ada
+# What a run starts with. Change it for one run: wfx run FILE --data name=Ada
 variables:
-  who: World
+  name: World
   times: 2
 
 nodes:
@@ -22,7 +22,7 @@ nodes:
   ask:
     type: inputNode
     name: Ask first
-    formTitle: "Greet {who} {times} times?"
+    formTitle: "Greet {name} {times} times?"
     inputType: radio
     options: ["yes", "no"] # in quotes, or YAML may read them as true and false
     timeout: P1D
@@ -38,7 +38,7 @@ nodes:
     type: scriptTask
     name: Write the greeting
     script: |
-      Array.from({ length: times }, () => "Hello " + who + "!").join(" ")
+      Array.from({ length: times }, () => "Hello " + name + "!").join(" ")
     result: greeting
     next: done
 

@@ -106,6 +106,17 @@ t.test('--data-dir: a second daemon beside the first, with keys of its own', asy
   t.not((await wfx(['token'])).stdout, (await wfx(['token', ...other])).stdout);
 });
 
+t.test('a daemon of another version is warned about', async (t) => {
+  const { wfx, home } = machine(t);
+  await wfx(['daemon', 'start', '--port', '0']);
+  const file = join(home, 'daemon.json');
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/"version": "[^"]+"/, '"version": "9.9.9"'));
+  t.match(await wfx(['flow', 'list']), {
+    code: 0,
+    stderr: /warning: the daemon is wfx 9\.9\.9.*wfx daemon stop && wfx daemon start/,
+  });
+});
+
 t.test('--foreground runs here until it is told to stop', async (t) => {
   const { begin, wfx } = machine(t);
   const running = begin(['daemon', 'start', '--foreground', '--port', '0']);

@@ -160,7 +160,7 @@ t.test('a run of each example flow, by the real program', async (t) => {
 
   await t.test('the starter that flow init writes', async (t) => {
     await own.wfx(['flow', 'init', 'hello.yaml']);
-    t.match(await outcome(join(own.dir, 'hello.yaml'), '-s', 'ask=yes', '-d', 'who=Ada'), {
+    t.match(await outcome(join(own.dir, 'hello.yaml'), '-s', 'ask=yes', '-d', 'name=Ada'), {
       greeting: 'Hello Ada! Hello Ada!',
     });
     t.match(await outcome(join(own.dir, 'hello.yaml'), '-s', 'ask=no'), { greeting: 'Nobody was greeted.' });

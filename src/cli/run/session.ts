@@ -5,6 +5,7 @@ import { CliError, EXIT } from '../exit.ts';
 import type { Io } from '../io.ts';
 import { isNoise, logLine } from '../log-lines.ts';
 import { type Answer, type Answers, exampleCompletion, exampleInput, formOf } from './answers.ts';
+import { coalesced } from './coalesced.ts';
 import { Progress } from './progress.ts';
 
 /** How following a run ended. All but `ended` leave it running. */
@@ -44,11 +45,15 @@ export class RunSession {
   /** The form that is open, and how to take it back. */
   #open: { readonly key: string; readonly takeBack: AbortController } | undefined;
   #kept: string[] = [];
-  /** A look at the tasks is under way; `again`: something happened meanwhile. */
-  #looking: 'no' | 'yes' | 'again' = 'no';
+  /** The connection is lost, and that was said. */
+  #lost = false;
+  readonly #answerWaiting: () => void;
+  readonly #takeBackGone: () => void;
 
   constructor(options: SessionOptions) {
     this.#options = options;
+    this.#answerWaiting = coalesced(() => this.#answerAll(), this.#broken);
+    this.#takeBackGone = coalesced(() => this.#takeBackIfGone(), this.#broken);
     this.#progress = new Progress(options.io, () => `${this.#current} · ${shownDuration(Date.now() - this.#start)}`);
   }
 
@@ -75,37 +80,55 @@ export class RunSession {
     }
   }
 
+  /** Ends the session with an error, unless it has ended already and the error only tells of that. */
+  readonly #broken = (error: unknown): void => {
+    if (!this.#stop.signal.aborted) this.#fail(this.#explained(error));
+  };
+
   #watch(instanceId: string, prefix: string): void {
     if (this.#seen.has(instanceId) || this.#followed.size >= AT_ONCE) return;
     this.#seen.add(instanceId);
     this.#followed.add(instanceId);
-    this.#read(instanceId, prefix).catch((error) => this.#stop.signal.aborted || this.#fail(this.#explained(error)));
+    this.#read(instanceId, prefix).catch(this.#broken);
   }
 
   async #read(instanceId: string, prefix: string): Promise<void> {
     const { client, processInstanceId } = this.#options;
-    const onReconnecting = ({ reason }: { reason: string }): void => this.#note(`… ${reason}; trying again`);
+    const lookAtChildren = coalesced(() => this.#watchChildren(instanceId, prefix), this.#broken);
+    const onReconnecting = ({ reason }: { readonly reason: string }): void => this.#sayLost(reason);
     for await (const item of client.log(instanceId, { signal: this.#stop.signal, onReconnecting })) {
-      if (item.kind === 'entry') this.#entry(instanceId, prefix, item.entry);
+      this.#lost = false;
+      if (item.kind === 'end') continue;
+      this.#show(item.entry, prefix);
+      const { nodeType } = item.entry;
+      if (nodeType === 'subProcess') lookAtChildren();
+      if (nodeType !== 'inputNode' && nodeType !== 'userTask') continue;
+      if (this.#open !== undefined) this.#takeBackGone();
+      this.#answerWaiting();
     }
     this.#followed.delete(instanceId);
     if (instanceId === processInstanceId) this.#settle({ kind: 'ended' });
   }
 
-  #entry(instanceId: string, prefix: string, entry: LogEntry): void {
-    this.#current = plain(entry.nodeName, 60);
-    if (!isNoise(entry)) this.#note(logLine(this.#options.io.paintNote, entry, prefix));
-    if (entry.nodeType === 'inputNode' || entry.nodeType === 'userTask') this.#look();
-    if (entry.nodeType === 'subProcess') this.#watchChildren(instanceId, `${prefix}${entry.nodeName}/`);
+  #sayLost(reason: string): void {
+    if (!this.#lost) this.#note(this.#options.io.paintNote('yellow', `… ${reason}; trying again`));
+    this.#lost = true;
   }
 
-  #watchChildren(instanceId: string, prefix: string): void {
-    this.#options.client
-      .call('getInstance', { params: { processInstanceId: instanceId } }, { signal: this.#stop.signal })
-      .then(({ children }) => {
-        for (const child of children) this.#watch(child, prefix);
-      })
-      .catch((error) => this.#stop.signal.aborted || this.#fail(this.#explained(error)));
+  #show(entry: LogEntry, prefix: string): void {
+    this.#current = plain(entry.nodeName, 60);
+    if (!isNoise(entry)) this.#note(logLine(this.#options.io.paintNote, entry, prefix));
+  }
+
+  async #watchChildren(instanceId: string, prefix: string): Promise<void> {
+    const options = { signal: this.#stop.signal };
+    const { children, nodes } = await this.#options.client.call(
+      'getInstance',
+      { params: { processInstanceId: instanceId } },
+      options,
+    );
+    const parents = nodes.filter(({ nodeType }) => nodeType === 'subProcess');
+    for (const [at, child] of children.entries()) this.#watch(child, `${prefix}${parents[at]?.nodeName ?? 'child'}/`);
   }
 
   #note(line: string): void {
@@ -113,23 +136,7 @@ export class RunSession {
     else if (this.#kept.length < KEPT) this.#kept.push(line);
   }
 
-  /** Looks at what waits and answers it, one task after the other; never twice at once. */
-  #look(): void {
-    if (this.#open !== undefined) this.#takeBackIfGone().catch((error) => this.#fail(error));
-    if (this.#looking !== 'no') {
-      this.#looking = 'again';
-      return;
-    }
-    this.#looking = 'yes';
-    this.#answerAll()
-      .catch((error) => this.#stop.signal.aborted || this.#fail(this.#explained(error)))
-      .finally(() => {
-        const again = this.#looking === 'again';
-        this.#looking = 'no';
-        if (again && !this.#stop.signal.aborted) this.#look();
-      });
-  }
-
+  /** Answers what waits, one task after the other. */
   async #answerAll(): Promise<void> {
     for (let [task] = await this.#waiting(); task !== undefined; [task] = await this.#waiting()) {
       const { answers, client, io } = this.#options;
