@@ -1,0 +1,169 @@
+import {
+  type AttemptOptions,
+  type Environment,
+  type Outcome,
+  runAttempt,
+  type WorkItem,
+  type WorkKind,
+} from './attempt.ts';
+import { createCommand } from './command.ts';
+import { type Service, WorkError, type WorkSettings } from './executor.ts';
+import { createHttp } from './http.ts';
+import { createMemory } from './memory.ts';
+import type { WorkPorts } from './ports.ts';
+import { createScript } from './script.ts';
+
+export type { Environment, EnvLookup, Outcome, WorkItem, WorkKind, WorkLog } from './attempt.ts';
+export type { SmtpSettings, WorkSettings } from './executor.ts';
+
+/** The part of a pino logger that is used here. */
+export interface WorkLogger {
+  error(fields: object, message: string): void;
+}
+
+export interface WorkOptions {
+  readonly settings: WorkSettings;
+  readonly environment: (organizationId: string, environment: string) => Environment;
+  readonly log: WorkLogger;
+  /** What is left out is not done here: its nodes fail with WORK_NOT_AVAILABLE. */
+  readonly ports?: Partial<WorkPorts>;
+}
+
+/**
+ * What nodes do outside (semantics 21-23). Node timeouts are not kept here: they are durable timers elsewhere, which
+ * call `abort`. The bounds of the executors are safety nets for flows that set no timeout.
+ */
+export interface Work {
+  /**
+   * Does the item when its turn comes; `done` is called once with the outcome, never before `start` returned, and never
+   * after `abort`. An item that starts while the same activation still works replaces it.
+   */
+  start(item: WorkItem, done: (outcome: Outcome) => void): void;
+  /** Stops the work of an activation, waiting or running; unknown ones are ignored. */
+  abort(instanceId: string, activation: number): void;
+  /** Attempts under way, those included that were aborted and still end (a command has 5 s for it). */
+  readonly running: number;
+  readonly queued: number;
+  /** Aborts everything, calls no `done` any more, and resolves when all work has ended, after 8 s at the latest. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_CONCURRENT = 64;
+const CLOSE_WAIT_MS = 8000;
+
+interface Attempt {
+  readonly item: WorkItem;
+  readonly done: (outcome: Outcome) => void;
+  readonly controller: AbortController;
+}
+
+/** @throws when `settings.httpDeny` holds something that is no address or CIDR block. */
+export function createWork({ settings, environment, log, ports = {} }: WorkOptions): Work {
+  const services = createServices(settings, ports);
+  const limit = settings.maxConcurrent ?? DEFAULT_CONCURRENT;
+  // Maps keep the order of insertion: the queue is first in, first out, and an abort finds its entry at once.
+  const queue = new Map<string, Attempt>();
+  const current = new Map<string, Attempt>();
+  const ending = new Set<Promise<void>>();
+  let closed = false;
+  let scheduled: NodeJS.Immediate | undefined;
+
+  const schedule = (): void => {
+    if (!closed) scheduled ??= setImmediate(fill);
+  };
+
+  function fill(): void {
+    scheduled = undefined;
+    for (const [key, attempt] of queue) {
+      if (ending.size >= limit) return;
+      queue.delete(key);
+      current.set(key, attempt);
+      const run = perform(key, attempt).finally(() => {
+        ending.delete(run);
+        schedule();
+      });
+      ending.add(run);
+    }
+  }
+
+  async function perform(key: string, attempt: Attempt): Promise<void> {
+    const outcome = await runAttempt(attempt.item, optionsOf(attempt));
+    if (attempt.controller.signal.aborted) return;
+    current.delete(key);
+    try {
+      attempt.done(outcome);
+    } catch (error) {
+      log.error({ err: error, ...placeOf(attempt.item) }, 'the outcome of a node could not be handed over');
+    }
+  }
+
+  const optionsOf = ({ item, controller }: Attempt): AttemptOptions => ({
+    execute: async (input, context) => serviceFor(services, item).execute(input, context),
+    settings,
+    environment: () => environment(item.organizationId, item.environment),
+    signal: controller.signal,
+    unexpected: (error) => log.error({ error, ...placeOf(item) }, 'work failed unexpectedly'),
+  });
+
+  function abort(key: string): void {
+    queue.delete(key);
+    const attempt = current.get(key);
+    current.delete(key);
+    attempt?.controller.abort();
+  }
+
+  return {
+    start(item, done) {
+      if (closed) return;
+      const key = keyOf(item.instanceId, item.activation);
+      abort(key);
+      queue.set(key, { item, done, controller: new AbortController() });
+      schedule();
+    },
+    abort: (instanceId, activation) => abort(keyOf(instanceId, activation)),
+    get running() {
+      return ending.size;
+    },
+    get queued() {
+      return queue.size;
+    },
+    async close() {
+      closed = true;
+      clearImmediate(scheduled);
+      queue.clear();
+      for (const key of [...current.keys()]) abort(key);
+      await atMost(CLOSE_WAIT_MS, Promise.all(ending));
+      await Promise.all([...services.values()].map((service) => service.close?.()));
+    },
+  };
+}
+
+function createServices(settings: WorkSettings, { memory }: Partial<WorkPorts>): ReadonlyMap<WorkKind, Service> {
+  const services = new Map<WorkKind, Service>([
+    ['http', createHttp(settings)],
+    ['command', createCommand()],
+    ['script', createScript(settings)],
+  ]);
+  if (memory !== undefined) services.set('memory', createMemory(memory));
+  return services;
+}
+
+function serviceFor(services: ReadonlyMap<WorkKind, Service>, { kind, nodeId }: WorkItem): Service {
+  const service = services.get(kind);
+  if (!service)
+    throw new WorkError('WORK_NOT_AVAILABLE', `node '${nodeId}': this daemon has nothing that does '${kind}' work`);
+  return service;
+}
+
+const keyOf = (instanceId: string, activation: number): string => `${instanceId}:${activation}`;
+
+const placeOf = ({ instanceId, nodeId, attempt }: WorkItem) => ({ instanceId, nodeId, attempt });
+
+async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const passed = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  await Promise.race([work, passed]);
+  clearTimeout(timer);
+}
