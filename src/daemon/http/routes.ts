@@ -45,8 +45,9 @@ function addRoute(app: FastifyInstance, services: Services, name: RouteName, han
     method,
     url: path.replace(/\{(\w+)\}/g, ':$1'),
     // Before the body is read, so that nobody without a key makes the daemon read one.
-    onRequest: async (request) => {
+    onRequest: (request, _reply, done) => {
       request.caller = spec.permission === 'none' ? NOBODY : admitted(request, services, spec);
+      done();
     },
     handler: async (request, reply) => {
       const answer = await handler({ ...read(request), caller: request.caller, request, reply });
