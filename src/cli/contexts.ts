@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { usage } from './exit.ts';
 
 /** A daemon elsewhere, by a name of the user's own. Its API key rests with the other credentials, as `context:<name>`. */
-export interface NamedContext {
+interface NamedContext {
   readonly url: string;
   readonly environment?: 'DEVELOPMENT' | 'PRODUCTION';
 }

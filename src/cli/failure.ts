@@ -71,7 +71,7 @@ function fault(error: unknown): Failure {
 }
 
 /** Upper-case start, a full stop at the end. */
-export function sentence(text: string): string {
+function sentence(text: string): string {
   const start = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?)…]$/.test(start) ? start : `${start}.`;
 }

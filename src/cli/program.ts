@@ -49,7 +49,7 @@ async function exitOf(io: Io, argv: readonly string[]): Promise<number> {
 }
 
 /** The program with the one command loaded that `argv` names; the others are known by name only. Completion needs them all. */
-export async function programFor(argv: readonly string[], io: Io): Promise<Command> {
+async function programFor(argv: readonly string[], io: Io): Promise<Command> {
   const program = bareProgram(io);
   const wfx = new Wfx(io, () => program.opts());
   const chosen = chosenCommand(argv);

@@ -14,7 +14,7 @@ export interface GlobalOptions {
 }
 
 /** Which daemon a command talks to, and what says so: an address given, a context, or the data folder of this machine. */
-export type Address =
+type Address =
   | { readonly kind: 'url'; readonly url: string; readonly from: '--url' | 'WFX_URL' }
   | { readonly kind: 'context'; readonly url: string; readonly name: string; readonly credential: string }
   | { readonly kind: 'local' };

@@ -1,5 +1,4 @@
-export { type CallOptions, Client, type LogItem, type StreamOptions } from './client.ts';
+export { Client } from './client.ts';
 export { ApiError, UnreachableError } from './errors.ts';
 export { closeConnections, type Target } from './http.ts';
 export { plain, plainJson, plainLines } from './plain.ts';
-export type { Reconnecting } from './stream.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { madeHome } from '../home.ts';
 
 /** The file can't be used; the message says which, why, and what to do. */
-export class CredentialsError extends Error {
+class CredentialsError extends Error {
   override readonly name = 'CredentialsError';
 }
 

@@ -11,7 +11,7 @@ import type { Test } from 'tap';
 export const BIN = resolve(import.meta.dirname, '../../bin/wfx.js');
 export const FLOWS = resolve(import.meta.dirname, '../../flows');
 
-export interface Result {
+interface Result {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -19,12 +19,12 @@ export interface Result {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely, and fail where they differ
   readonly json: () => any;
 }
-export interface Given {
+interface Given {
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
   readonly cwd?: string;
 }
-export type Wfx = (args: readonly string[], given?: Given) => Promise<Result>;
+type Wfx = (args: readonly string[], given?: Given) => Promise<Result>;
 
 export interface Machine {
   readonly home: string;
@@ -55,7 +55,7 @@ export function machine(t: Test): Machine {
 }
 
 /** A command that runs. */
-export class Running {
+class Running {
   readonly child: ChildProcess;
   readonly result: Promise<Result>;
   #stdout = '';

@@ -20,7 +20,7 @@ export type Found =
   | { readonly state: 'running' | 'silent'; readonly daemon: DaemonFile }
   | { readonly state: 'none'; readonly daemon?: undefined };
 
-export const daemonFile = (dataDir: string): string => join(dataDir, 'daemon.json');
+const daemonFile = (dataDir: string): string => join(dataDir, 'daemon.json');
 export const daemonLog = (dataDir: string): string => join(dataDir, 'daemon.log');
 
 const HEALTH_MS = 5000;
