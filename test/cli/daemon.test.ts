@@ -80,6 +80,17 @@ t.test('a port in use: refused where it was asked for', async (t) => {
   t.equal(stderr.trim().split('\n').length, 2, 'one sentence and a hint');
 });
 
+t.test('the usual port in use: wfx run takes a free one', async (t) => {
+  const { wfx } = machine(t);
+  const server = createServer().listen(7117, '127.0.0.1');
+  // Where it is taken already, it is in use all the same.
+  await new Promise((resolve) => server.once('listening', resolve).once('error', resolve));
+  t.teardown(() => server.close());
+  const { code, stderr } = await wfx(['run', quick]);
+  t.equal(code, 0, stderr);
+  t.match(stderr, /Started the daemon at http:\/\/127\.0\.0\.1:(?!7117\b)\d+/);
+});
+
 t.test('a data folder that can’t be one is named in one sentence', async (t) => {
   const { wfx, dir } = machine(t);
   writeFileSync(join(dir, 'file'), '');
