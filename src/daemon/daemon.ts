@@ -16,6 +16,7 @@ import type { Environment, Runtime } from './runtime/door.ts';
 import { openRuntime } from './runtime/index.ts';
 import { writeWhole } from './store/durable-file.ts';
 import { createStores, type Stores } from './store/index.ts';
+import { SecretBox } from './store/secret-box.ts';
 import { createWork, type Work } from './work/index.ts';
 
 export interface Daemon {
@@ -71,6 +72,7 @@ interface Data {
 async function openData(config: Config, log: Logger, closing: (() => Promise<void>)[]): Promise<Data> {
   const { journal, recovery } = await openJournal({ dir: join(config.dataDir, 'journal'), log });
   closing.push(() => journal.close());
+  const box = await SecretBox.open(config.dataDir);
   let stores: Stores | undefined;
   const work = openWork(config, log, () => stores as Stores);
   closing.push(() => work.close());
@@ -81,12 +83,12 @@ async function openData(config: Config, log: Logger, closing: (() => Promise<voi
     log,
     limits: config.limits,
     definitions: (facts) => {
-      stores = createStores({ ...config, facts, log });
+      stores = createStores({ ...config, facts, box, log });
       const { definitions, environment } = stores;
       return {
         flow: (processId, version) => definitions.flow(processId, version),
         active: (processId, at) => definitions.active(processId, at),
-        environmentValue: (organizationId, at, name) => environment.value(organizationId, at, name),
+        environmentValue: (organizationId, at, name) => environment.shown(organizationId, at, name),
       };
     },
   });
@@ -102,7 +104,7 @@ function openWork(config: Config, log: Logger, stores: () => Stores): Work {
     settings: { allowCommands, ...work, ...(smtp === undefined ? {} : { smtp }) },
     environment: (organizationId, environment) => ({
       values: (name) => stores().environment.value(organizationId, environment as Environment, name),
-      secrets: [],
+      secrets: stores().environment.secrets(organizationId, environment as Environment),
     }),
     log,
     ports: { memory: () => stores().memory },

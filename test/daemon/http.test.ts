@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
@@ -7,6 +7,7 @@ import { ERRORS } from '../../src/contract/errors.ts';
 import type { RouteSpec } from '../../src/contract/routes/route.ts';
 import { ROUTES } from '../../src/contract/routes.ts';
 import { ErrorAnswer } from '../../src/contract/schemas/common.ts';
+import { StorageError } from '../../src/daemon/ports.ts';
 import { checkOf } from '../../src/daemon/validate.ts';
 import { type Answer, openServer, publish, raw, SHORT, shortFlow, WAITING, waitingFlow } from './server.ts';
 
@@ -629,7 +630,7 @@ t.test('files', async (t) => {
 t.test('administration', async (t) => {
   const server = await openServer(t);
 
-  t.test('environment values: set, list, change, remove; secrets are not taken', async (t) => {
+  t.test('environment values: set, list, change, remove', async (t) => {
     const set = (body: object) => server.call('POST', '/admin/environment', { body });
     const first = await set({ name: 'SHOP_URL', value: 'http://a', environment: 'DEVELOPMENT' });
     t.match(first.body, { name: 'SHOP_URL', value: 'http://a', environment: 'DEVELOPMENT', secret: false });
@@ -643,7 +644,6 @@ t.test('administration', async (t) => {
     t.equal((await server.call('PATCH', path, { body: { value: 'http://c' } })).body.value, 'http://c');
     t.equal((await server.call('DELETE', path)).status, 204);
     t.equal(codeOf(await server.call('GET', path)), 'NOT_FOUND');
-    t.equal(codeOf(await set({ name: 'A', value: 'x', secret: true })), 'VALIDATION_ERROR');
     for (const name of ['', 'a-b', '1a', 'a b', '__proto__ ', 'x'.repeat(200)])
       t.equal(codeOf(await set({ name, value: 1 })), 'VALIDATION_ERROR', name);
     for (const name of ['__proto__', 'constructor', 'toString']) {
@@ -651,6 +651,40 @@ t.test('administration', async (t) => {
       t.equal(server.stores.environment.value('default', 'PRODUCTION', name), 'v');
     }
     t.equal(server.stores.environment.value('default', 'PRODUCTION', 'valueOf'), undefined);
+  });
+
+  t.test('a secret is never told again, and on disk it is sealed', async (t) => {
+    const set = (body: object) => server.call('POST', '/admin/environment', { body });
+    const made = await set({ name: 'TOKEN', value: 'hunter2-hunter2', secret: true });
+    t.match(made.body, { value: '***', secret: true });
+    const path = `/admin/environment/${made.body.id}`;
+    t.equal((await server.call('GET', path)).body.value, '***');
+    const { environment } = server.stores;
+    t.equal(environment.shown('default', 'PRODUCTION', 'TOKEN'), '***');
+    t.equal(environment.value('default', 'PRODUCTION', 'TOKEN'), 'hunter2-hunter2');
+    t.equal(
+      (await server.call('PATCH', path, { body: { value: 'other-secret' } })).body.secret,
+      true,
+      'stays a secret',
+    );
+    t.strictSame(environment.secrets('default', 'PRODUCTION'), ['other-secret']);
+    t.strictSame(environment.secrets('default', 'DEVELOPMENT'), []);
+    await server.stores.collections.close();
+    for (const name of readdirSync(server.dataDir, { recursive: true }) as string[]) {
+      const file = join(server.dataDir, name);
+      if (statSync(file).isFile()) t.notMatch(readFileSync(file, 'latin1'), /hunter2|other-secret/, name);
+    }
+    const moved = { ...environment.get(made.body.id), name: 'OTHER' };
+    const key = 'default/PRODUCTION/OTHER';
+    await server.stores.collections.put([{ collection: 'environment', key, value: moved as never }]);
+    t.throws(
+      () => environment.value('default', 'PRODUCTION', 'OTHER'),
+      StorageError,
+      'it opens under its own name alone',
+    );
+    for (const value of ['', 5, null, {}])
+      t.equal(codeOf(await set({ name: 'S', value, secret: true })), 'VALIDATION_ERROR');
+    t.match((await server.call('PATCH', path, { body: { value: 'plain', secret: false } })).body, { value: 'plain' });
   });
 
   t.test('organizations are ruled by system-level keys', async (t) => {
@@ -666,6 +700,24 @@ t.test('administration', async (t) => {
     t.equal((await server.call('DELETE', path, { key })).status, 204);
     t.equal(codeOf(await server.call('DELETE', '/admin/organizations/default', { key })), 'CONFLICT', 'it has keys');
   });
+});
+
+t.test('when the disk takes no writes, requests get 503 and nothing is told of the inside otherwise', async (t) => {
+  const server = await openServer(t);
+  await publish(server, shortFlow());
+  const exec = () => server.call('POST', '/process/exec', { body: { processId: SHORT } });
+  const runtime = server.runtime as { start: unknown; ready: unknown };
+  runtime.start = () => Promise.reject(new StorageError('The disk is full.'));
+  runtime.ready = runtime.start;
+  const answer = await exec();
+  t.equal(codeOf(answer), 'STORAGE_UNAVAILABLE');
+  t.match(answer.body.message, /The disk is full\./);
+  t.equal(codeOf(await server.call('GET', '/health/ready')), 'STORAGE_UNAVAILABLE');
+  t.equal((await server.call('GET', '/process/list')).status, 200, 'what needs no writing goes on');
+  runtime.start = () => Promise.reject(new TypeError('secret inside'));
+  const broken = await exec();
+  t.equal(codeOf(broken), 'INTERNAL_ERROR');
+  t.notMatch(JSON.stringify(broken.body), 'secret inside');
 });
 
 t.test('while the daemon stops, nothing more is taken', async (t) => {

@@ -13,10 +13,13 @@ import type { Runtime } from '../../src/daemon/runtime/door.ts';
 import { openRuntime } from '../../src/daemon/runtime/index.ts';
 import { createStores, type Stores } from '../../src/daemon/store/index.ts';
 import { freshKey, keyFact } from '../../src/daemon/store/keys.ts';
+import { WorkerTasks } from '../../src/daemon/work/worker-tasks.ts';
+import { SecretBox } from '../../src/daemon/store/secret-box.ts';
 
 /** A server over the real journal, runtime and stores in a folder of its own; outside work alone is left undone. */
 export interface TestServer {
   readonly url: string;
+  readonly dataDir: string;
   readonly port: number;
   readonly app: FastifyInstance;
   readonly runtime: Runtime;
@@ -54,6 +57,7 @@ export async function openServer(t: Test, setup: Setup = {}): Promise<TestServer
   process.env['WFX_KEYCHAIN'] = 'off';
   const dataDir = setup.dataDir ?? t.testdir();
   const { journal, recovery } = await openJournal({ dir: join(dataDir, 'journal'), log: quiet });
+  const box = await SecretBox.open(dataDir);
   let stores = undefined as unknown as Stores;
   const runtime = await openRuntime({
     journal,
@@ -61,18 +65,18 @@ export async function openServer(t: Test, setup: Setup = {}): Promise<TestServer
     work: noWork,
     log: quiet,
     definitions: (facts) => {
-      stores = createStores({ facts, dataDir, maxFileBytes: setup.maxFileBytes ?? 1024 * 1024, log: quiet });
+      stores = createStores({ facts, box, dataDir, maxFileBytes: setup.maxFileBytes ?? 1024 * 1024, log: quiet });
       return {
         flow: (processId, version) => stores.definitions.flow(processId, version),
         active: (processId, environment) => stores.definitions.active(processId, environment),
         environmentValue: (organizationId, environment, name) =>
-          stores.environment.value(organizationId, environment, name),
+          stores.environment.shown(organizationId, environment, name),
       };
     },
   });
   await bootstrap(stores, dataDir, Date.now());
   const streams = new Streams(quiet, setup.heartbeatMs);
-  const services = { runtime, stores, limits: new RateLimits(), streams, metrics: () => 'wfx_info 1\n', version: '0' };
+  const services = { runtime, stores, limits: new RateLimits(), streams, workers: new WorkerTasks(), metrics: () => 'wfx_info 1\n', version: '0' };
   const settings = { host: '127.0.0.1', allowedHosts: [], maxBodyBytes: 1024 * 1024 };
   const { app, refuse } = createServer(services, settings, quiet);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -92,6 +96,7 @@ export async function openServer(t: Test, setup: Setup = {}): Promise<TestServer
   const [admin, system] = [await keyWith(['admin']), await keyWith(['system'], null)];
   return {
     url,
+    dataDir,
     port: Number(new URL(url).port),
     runtime,
     stores,

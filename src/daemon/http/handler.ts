@@ -7,6 +7,7 @@ import type { Caller } from '../auth/caller.ts';
 import type { RateLimits } from '../auth/limits.ts';
 import type { Runtime } from '../runtime/door.ts';
 import type { Stores } from '../store/index.ts';
+import type { WorkerTasks } from '../work/worker-tasks.ts';
 import type { Streams } from './streams.ts';
 
 /** What handlers work with. */
@@ -15,6 +16,7 @@ export interface Services {
   readonly stores: Stores;
   readonly limits: RateLimits;
   readonly streams: Streams;
+  readonly workers: WorkerTasks;
   /** Prometheus text. */
   readonly metrics: () => string;
   readonly version: string;

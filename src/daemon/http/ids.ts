@@ -19,6 +19,7 @@ const FORMS: Readonly<Record<string, IdForm>> = {
   fileId: { form: /^[0-9a-f]{32}$/, unknown: 'NOT_FOUND', what: 'file' },
   keyId: { form: /^[0-9A-Za-z]{1,64}$/, unknown: 'NOT_FOUND', what: 'key' },
   valueId: { form: UUID, unknown: 'NOT_FOUND', what: 'environment value' },
+  taskId: { form: UUID, unknown: 'NOT_FOUND', what: 'task' },
   memoryKey: { form: /^[^\0-\x1f\x7f]{1,512}$/, unknown: 'NOT_FOUND', what: 'memory' },
   organizationId: { form: /^[a-z0-9][a-z0-9-]{0,62}$/, unknown: 'NOT_FOUND', what: 'organization' },
 };

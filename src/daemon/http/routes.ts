@@ -93,8 +93,9 @@ function bodyReader(body: BodySpec | undefined): (request: FastifyRequest) => un
 }
 
 function answered({ answer }: RouteSpec, reply: FastifyReply, value: unknown): FastifyReply {
+  if (answer.kind === 'none' || (value === undefined && answer.kind === 'json' && answer.orNone === true))
+    return reply.code(204).send();
   if (answer.kind === 'json') return reply.type('application/json; charset=utf-8').send(JSON.stringify(value));
   if (answer.kind === 'text') return reply.type(answer.contentType).send(value);
-  if (answer.kind === 'none') return reply.code(204).send();
   return reply.send(value);
 }

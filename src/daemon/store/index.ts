@@ -6,6 +6,7 @@ import { FlowFiles } from './flow-files.ts';
 import { KeyStore } from './keys.ts';
 import { MemoryStore } from './memory.ts';
 import { OrganizationStore } from './organizations.ts';
+import type { SecretBox } from './secret-box.ts';
 import { UploadStore } from './uploads.ts';
 import { Collections } from './views.ts';
 
@@ -24,6 +25,8 @@ export interface Stores {
 
 export interface StoreOptions {
   readonly facts: Facts;
+  /** Opens and seals secret environment values. */
+  readonly box: SecretBox;
   readonly dataDir: string;
   /** Bytes of the largest upload. */
   readonly maxFileBytes: number;
@@ -31,7 +34,7 @@ export interface StoreOptions {
 }
 
 /** Views of the facts, each collection with its own rules; files lie in the data folder. */
-export function createStores({ facts, dataDir, maxFileBytes, log }: StoreOptions): Stores {
+export function createStores({ facts, box, dataDir, maxFileBytes, log }: StoreOptions): Stores {
   const collections = new Collections(facts, dataDir, log);
   const keys = new KeyStore(collections);
   return {
@@ -39,7 +42,7 @@ export function createStores({ facts, dataDir, maxFileBytes, log }: StoreOptions
     definitions: new DefinitionStore(collections, new FlowFiles(join(dataDir, 'flows'))),
     keys,
     organizations: new OrganizationStore(collections),
-    environment: new EnvironmentStore(collections),
+    environment: new EnvironmentStore(collections, box),
     uploads: new UploadStore(collections, join(dataDir, 'files'), maxFileBytes),
     memory: new MemoryStore(collections),
     async close() {

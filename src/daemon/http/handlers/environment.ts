@@ -1,7 +1,8 @@
 import type { EnvironmentValue } from '../../../contract/types.ts';
+import type { Json } from '../../../engine/json.ts';
 import { type Caller, organizationFilter, organizationFor } from '../../auth/caller.ts';
 import { invalid } from '../../refusal.ts';
-import type { EnvironmentRecord, EnvironmentStore } from '../../store/environment.ts';
+import { type EnvironmentRecord, type EnvironmentStore, HIDDEN } from '../../store/environment.ts';
 import type { Handlers, Services } from '../handler.ts';
 import { unknownId } from '../ids.ts';
 import { pageOf } from '../page.ts';
@@ -20,17 +21,17 @@ export function environmentHandlers({ stores }: Services): Handlers<Names> {
     },
 
     async setEnvironment({ caller, body }) {
-      refuseSecret(body.secret);
       const organizationId = organizationFor(caller, body.organizationId, organizations);
       const place = { organizationId, environment: body.environment ?? 'PRODUCTION', name: body.name };
-      return shown(await values.set(place, body.value, Date.now()));
+      return shown(await set(values, place, body.value, body.secret ?? false));
     },
 
     getEnvironment: ({ caller, params }) => shown(known(values, caller, params.valueId)),
 
+    /** A secret stays one unless it is said otherwise. */
     async updateEnvironment({ caller, params, body }) {
-      refuseSecret(body.secret);
-      return shown(await values.set(known(values, caller, params.valueId), body.value, Date.now()));
+      const value = known(values, caller, params.valueId);
+      return shown(await set(values, value, body.value, body.secret ?? value.secret));
     },
 
     async deleteEnvironment({ caller, params }) {
@@ -47,9 +48,17 @@ function known(values: EnvironmentStore, caller: Caller, id: string): Environmen
   return value;
 }
 
-/** Nothing is kept in the clear that somebody meant to be secret. */
-function refuseSecret(secret: boolean | undefined): void {
-  if (secret === true) throw invalid('secret', 'secret values are not supported: nothing was kept');
+/** A secret is text: it goes into headers, command environments and messages, and is masked as text. */
+function set(
+  values: EnvironmentStore,
+  place: Pick<EnvironmentRecord, 'organizationId' | 'environment' | 'name'>,
+  value: Json,
+  secret: boolean,
+): Promise<EnvironmentRecord> {
+  if (!secret) return values.set(place, value, Date.now());
+  if (typeof value !== 'string' || value === '') throw invalid('value', 'must be text, and not empty, for a secret');
+  return values.setSecret(place, value, Date.now());
 }
 
-const shown = (record: EnvironmentRecord): EnvironmentValue => ({ ...record, secret: false });
+/** A secret is never told again. */
+const shown = (record: EnvironmentRecord): EnvironmentValue => (record.secret ? { ...record, value: HIDDEN } : record);

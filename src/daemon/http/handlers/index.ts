@@ -8,6 +8,7 @@ import { keyHandlers } from './keys.ts';
 import { memoryHandlers } from './memory.ts';
 import { organizationHandlers } from './organizations.ts';
 import { streamHandlers } from './streams.ts';
+import { workerHandlers } from './worker.ts';
 
 /** What each route of the contract does; leaving one out does not compile. */
 export const handlersOf = (services: Services): Handlers => ({
@@ -16,6 +17,7 @@ export const handlersOf = (services: Services): Handlers => ({
   ...streamHandlers(services),
   ...fileHandlers(services),
   ...memoryHandlers(services),
+  ...workerHandlers(services),
   ...keyHandlers(services),
   ...environmentHandlers(services),
   ...organizationHandlers(services),
