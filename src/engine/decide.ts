@@ -78,7 +78,7 @@ const HANDLERS: { readonly [T in Command['type']]: (turn: Turn, command: Of<T>) 
   deliver,
   endChild,
   cancel,
-  fail: (turn, { code, message }) => endInstance(turn, 2, { code, message, nodeId: '' }),
+  fail: failForGood,
   continue: () => undefined,
 };
 
@@ -229,6 +229,7 @@ function began(turn: Turn, owed: Extract<Owed, { kind: 'startChild' | 'call' }>,
 
 function endChild(turn: Turn, { n, child, result }: Of<'endChild'>): Handled {
   if (turn.draft.active.get(n)?.child !== child) return;
+  turn.emit({ type: 'childEnded', n });
   turn.visit(n, () => {
     const node = turn.node() as Node<KeysOf<'subProcess'>>;
     if (result.stateCd !== 1) return childFailed(turn, node, child, result);
@@ -264,4 +265,8 @@ function cancel(turn: Turn, { byParent }: Of<'cancel'>): Handled {
     };
   }
   endInstance(turn, 3);
+}
+
+function failForGood(turn: Turn, { code, message }: Of<'fail'>): Handled {
+  if (turn.draft.stateCd === 0) endInstance(turn, 2, { code, message, nodeId: '' });
 }

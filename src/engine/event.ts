@@ -48,6 +48,7 @@ export type Event =
   | { readonly type: 'owed'; readonly owed: Owed }
   | { readonly type: 'delivered'; readonly id: number }
   | { readonly type: 'childStarted'; readonly n: number; readonly child: string }
+  | { readonly type: 'childEnded'; readonly n: number }
   | { readonly type: 'instanceEnded'; readonly stateCd: 1 | 2 | 3; readonly error?: Failure };
 
 export type LogLevel = 'INFO' | 'WARN' | 'ERROR';

@@ -23,7 +23,7 @@ export function fail(turn: Turn, n: number, code: string, message: string): void
 export function timeOut(turn: Turn, n: number): void {
   const node = turn.node(n);
   const failure = { code: 'TIMEOUT', message: `"${node.name}" did not finish in time`, nodeId: node.id };
-  if (retried(turn, n, failure)) return turn.emit({ type: 'timerLapsed', n, purpose: 'timeout' });
+  if (retried(turn, n, failure)) return;
   if (node.timeoutFlow === undefined) return raise(turn, n, failure, 'nodeTimedOut');
   const { scope } = turn.activation(n);
   cancelInside(turn, n);
