@@ -6,30 +6,34 @@ const MOST_WAITING = 10_000;
 const SLICE_MS = 8;
 
 /**
- * The runtime's one line of work: first come, first served, a bounded step of one instance each, so that an instance with
- * much to do stands in line again behind the others.
+ * The runtime's line of work. Two lanes, first come, first served in each, taken from in turns: what is asked from outside, and
+ * what the runtime owes itself. Each job is a bounded step of one instance, so that neither an instance with much to do nor a
+ * thousand of them keep a request waiting.
  */
 export class Queue {
-  #jobs: (() => void)[] = [];
-  #next = 0;
+  readonly #asked = new Lane();
+  readonly #owed = new Lane();
   #scheduled = false;
   #closed = false;
 
   get length(): number {
-    return this.#jobs.length - this.#next;
+    return this.#asked.length + this.#owed.length;
   }
 
   /** Adds what somebody outside asks for. */
   admit(job: () => void): void {
     if (this.#closed) throw new Rejection('SHUTTING_DOWN', 'the daemon is stopping; try again when it runs');
-    if (this.length >= MOST_WAITING) throw new Rejection('OVERLOADED', 'the daemon has too much to do; try again soon');
-    this.add(job);
+    if (this.#asked.length >= MOST_WAITING) {
+      throw new Rejection('OVERLOADED', 'the daemon has too much to do; try again soon');
+    }
+    this.#asked.push(job);
+    this.#schedule();
   }
 
   /** Adds what the runtime owes itself; bounded by what is alive, so never refused. */
   add(job: () => void): void {
     if (this.#closed) return;
-    this.#jobs.push(job);
+    this.#owed.push(job);
     this.#schedule();
   }
 
@@ -48,20 +52,35 @@ export class Queue {
   #work(): void {
     this.#scheduled = false;
     const until = performance.now() + SLICE_MS;
-    while (this.#next < this.#jobs.length && performance.now() < until) {
-      const job = this.#jobs[this.#next] as () => void;
-      this.#next += 1;
-      job();
+    while (this.length > 0 && performance.now() < until) {
+      this.#asked.shift()?.();
+      this.#owed.shift()?.();
     }
-    if (this.#next === this.#jobs.length) {
-      this.#jobs = [];
+    if (this.length > 0) this.#schedule();
+  }
+}
+
+/** A first-in, first-out list that forgets what was taken in large pieces. */
+class Lane {
+  #jobs: (() => void)[] = [];
+  #next = 0;
+
+  get length(): number {
+    return this.#jobs.length - this.#next;
+  }
+
+  push(job: () => void): void {
+    this.#jobs.push(job);
+  }
+
+  shift(): (() => void) | undefined {
+    const job = this.#jobs[this.#next];
+    if (job === undefined) return undefined;
+    this.#next += 1;
+    if (this.#next === this.#jobs.length || this.#next > 4096) {
+      this.#jobs = this.#jobs.slice(this.#next);
       this.#next = 0;
-    } else {
-      if (this.#next > 4096) {
-        this.#jobs = this.#jobs.slice(this.#next);
-        this.#next = 0;
-      }
-      this.#schedule();
     }
+    return job;
   }
 }
