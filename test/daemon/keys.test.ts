@@ -65,6 +65,16 @@ t.test('keys over HTTP', async (t) => {
     t.equal((await call('GET', path)).status, 404);
   });
 
+  t.test('changes at the same time are all kept, and a removed key does not come back', async (t) => {
+    const { body } = await make({});
+    const path = `/admin/keys/${body.keyId}`;
+    const changes = [{ status: 'SUSPENDED' }, { rateLimitPerMinute: 5 }, { name: 'new' }, { roles: ['runner'] }];
+    await Promise.all(changes.map((change) => call('PATCH', path, change)));
+    t.match((await call('GET', path)).body, Object.assign({}, ...changes));
+    await Promise.all([call('DELETE', path), ...changes.map((change) => call('PATCH', path, change))]);
+    t.equal((await call('GET', path)).status, 404);
+  });
+
   t.test('rotated, the old secret stops and the new one works under the same id', async (t) => {
     const { body } = await make({ roles: ['runner'] });
     const rotated = (await call('POST', `/admin/keys/${body.keyId}/rotate`)).body;

@@ -6,6 +6,7 @@ import type { Fact } from '../ports.ts';
 import { Refusal } from '../refusal.ts';
 import type { Environment } from '../runtime/door.ts';
 import { type FlowFiles, sha256 } from './flow-files.ts';
+import { Turns } from './turns.ts';
 import type { Collections } from './views.ts';
 
 export const ENVIRONMENTS = ['DEVELOPMENT', 'PRODUCTION'] as const satisfies readonly Environment[];
@@ -59,8 +60,7 @@ export class DefinitionStore {
   readonly #files: FlowFiles;
   /** Compiled flows by `<processId>/<version>`, least recently used first. */
   readonly #compiled = new Map<string, Flow>();
-  /** Changes go one after the other: each sees what the one before made. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor(collections: Collections, files: FlowFiles) {
     this.#collections = collections;
@@ -112,7 +112,7 @@ export class DefinitionStore {
   publish(request: PublishRequest): Promise<PublishResult> {
     const { flow, problems } = compile(request.source);
     if (flow === undefined) throw invalidFlow(problems);
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       const known = this.#collections.get<FlowRecord>('flows', flow.id);
       const organizationId = ownerOf(flow.id, known, request.organizationId);
       const hash = sha256(request.source);
@@ -152,7 +152,7 @@ export class DefinitionStore {
     environments: readonly Environment[],
     now: number,
   ): Promise<FlowRecord> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       const known = this.#collections.get<FlowRecord>('flows', processId) as FlowRecord;
       const active = activated(known.active, version, environments);
       const record = { ...known, active, updatedAt: new Date(now).toISOString() };
@@ -171,12 +171,6 @@ export class DefinitionStore {
     this.#compiled.delete(key);
     this.#compiled.set(key, flow);
     if (this.#compiled.size > CACHED_FLOWS) this.#compiled.delete(this.#compiled.keys().next().value as string);
-  }
-
-  #inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(change);
-    this.#turn = result.catch(() => undefined);
-    return result;
   }
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Json } from '../../engine/json.ts';
 import type { Environment } from '../runtime/door.ts';
 import type { SecretBox } from './secret-box.ts';
+import { Turns } from './turns.ts';
 import type { Collections } from './views.ts';
 
 export interface EnvironmentRecord {
@@ -24,6 +25,7 @@ export const HIDDEN = '***';
 export class EnvironmentStore {
   readonly #collections: Collections;
   readonly #box: SecretBox;
+  readonly #turns = new Turns();
   constructor(collections: Collections, box: SecretBox) {
     this.#collections = collections;
     this.#box = box;
@@ -84,16 +86,15 @@ export class EnvironmentStore {
     await this.#collections.put([{ collection: 'environment', key: keyOf(record), value: null }]);
   }
 
-  async #put(
-    place: Place,
-    content: Pick<EnvironmentRecord, 'value' | 'secret'>,
-    now: number,
-  ): Promise<EnvironmentRecord> {
+  #put(place: Place, content: Pick<EnvironmentRecord, 'value' | 'secret'>, now: number): Promise<EnvironmentRecord> {
     const { organizationId, environment, name } = place;
-    const id = this.#at(place)?.id ?? randomUUID();
-    const record = { id, name, ...content, environment, organizationId, updatedAt: new Date(now).toISOString() };
-    await this.#collections.put([{ collection: 'environment', key: keyOf(place), value: record as unknown as Json }]);
-    return record;
+    const key = keyOf(place);
+    return this.#turns.take(async () => {
+      const id = this.#at(place)?.id ?? randomUUID();
+      const record = { id, name, ...content, environment, organizationId, updatedAt: new Date(now).toISOString() };
+      await this.#collections.put([{ collection: 'environment', key, value: record as unknown as Json }]);
+      return record;
+    });
   }
 
   #at(place: Place): EnvironmentRecord | undefined {

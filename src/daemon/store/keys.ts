@@ -3,6 +3,7 @@ import type { Role } from '../../contract/permissions.ts';
 import type { Json } from '../../engine/json.ts';
 import type { Fact } from '../ports.ts';
 import { Refusal } from '../refusal.ts';
+import { Turns } from './turns.ts';
 import type { Collections } from './views.ts';
 
 export interface KeyRecord {
@@ -43,6 +44,7 @@ export class KeyStore {
   readonly #collections: Collections;
   readonly #used = new Map<string, number>();
   readonly #flush: NodeJS.Timeout;
+  readonly #turns = new Turns();
 
   constructor(collections: Collections) {
     this.#collections = collections;
@@ -84,29 +86,38 @@ export class KeyStore {
     return fresh;
   }
 
-  /** REVOKED is for good (CONFLICT). */
-  async update(record: KeyRecord, changes: KeyChanges): Promise<KeyRecord> {
-    refuseRevoked(record);
-    const updated = { ...record, ...changes };
-    await this.#collections.put([keyFact(updated)]);
-    return updated;
+  /** REVOKED is for good (CONFLICT). NOT_FOUND when it was removed meanwhile. */
+  update(keyId: string, changes: KeyChanges): Promise<KeyRecord> {
+    return this.#change(keyId, (record) => ({ ...record, ...changes }));
   }
 
   /** A new secret under the same id; the old one is invalid from then on. */
-  async rotate(record: KeyRecord): Promise<FreshKey> {
-    refuseRevoked(record);
+  async rotate(keyId: string): Promise<FreshKey> {
     const secret = newSecret();
-    const rotated = { ...record, hash: sha256(secret) };
-    await this.#collections.put([keyFact(rotated)]);
-    return { record: rotated, secret, key: wholeKey(record.keyId, secret) };
+    const record = await this.#change(keyId, (known) => ({ ...known, hash: sha256(secret) }));
+    return { record, secret, key: wholeKey(keyId, secret) };
   }
 
   async remove(keyId: string): Promise<void> {
     this.#used.delete(keyId);
-    await this.#collections.put([
-      { collection: 'keys', key: keyId, value: null },
-      { collection: 'keyUse', key: keyId, value: null },
-    ]);
+    await this.#turns.take(() =>
+      this.#collections.put([
+        { collection: 'keys', key: keyId, value: null },
+        { collection: 'keyUse', key: keyId, value: null },
+      ]),
+    );
+  }
+
+  #change(keyId: string, changed: (record: KeyRecord) => KeyRecord): Promise<KeyRecord> {
+    return this.#turns.take(async () => {
+      const known = this.get(keyId);
+      if (known === undefined) throw new Refusal('NOT_FOUND', `There is no key with the id ${keyId}.`);
+      if (known.status === 'REVOKED')
+        throw new Refusal('CONFLICT', `Key ${keyId} is revoked for good: make a new one instead.`);
+      const record = changed(known);
+      await this.#collections.put([keyFact(record)]);
+      return record;
+    });
   }
 
   async close(): Promise<void> {
@@ -160,8 +171,3 @@ function sha256(text: string): string {
 }
 
 const isPast = (time: string | null, now: number): boolean => time !== null && Date.parse(time) <= now;
-
-function refuseRevoked(record: KeyRecord): void {
-  if (record.status === 'REVOKED')
-    throw new Refusal('CONFLICT', `Key ${record.keyId} is revoked for good: make a new one instead.`);
-}

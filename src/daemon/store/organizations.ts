@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Json } from '../../engine/json.ts';
 import type { Fact } from '../ports.ts';
 import { Refusal } from '../refusal.ts';
+import { Turns } from './turns.ts';
 import type { Collections } from './views.ts';
 
 export interface OrganizationRecord {
@@ -14,6 +15,7 @@ export interface OrganizationRecord {
 /** Organizations: what flows, keys and environment values belong to. */
 export class OrganizationStore {
   readonly #collections: Collections;
+  readonly #turns = new Turns();
   constructor(collections: Collections) {
     this.#collections = collections;
   }
@@ -27,16 +29,18 @@ export class OrganizationStore {
   }
 
   /** CONFLICT when the id is taken. Without an id one is made from the name. */
-  async create(name: string, id: string | undefined, now: number): Promise<OrganizationRecord> {
-    const organizationId = id ?? this.#idFor(name);
-    if (this.get(organizationId) !== undefined)
-      throw new Refusal(
-        'CONFLICT',
-        `There is an organization with the id ${organizationId} already: choose another id.`,
-      );
-    const record = { organizationId, name, createdAt: new Date(now).toISOString() };
-    await this.#collections.put([organizationFact(record)]);
-    return record;
+  create(name: string, id: string | undefined, now: number): Promise<OrganizationRecord> {
+    return this.#turns.take(async () => {
+      const organizationId = id ?? this.#idFor(name);
+      if (this.get(organizationId) !== undefined)
+        throw new Refusal(
+          'CONFLICT',
+          `There is an organization with the id ${organizationId} already: choose another.`,
+        );
+      const record = { organizationId, name, createdAt: new Date(now).toISOString() };
+      await this.#collections.put([organizationFact(record)]);
+      return record;
+    });
   }
 
   async rename(record: OrganizationRecord, name: string): Promise<OrganizationRecord> {

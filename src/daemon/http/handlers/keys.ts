@@ -39,7 +39,7 @@ export function keyHandlers({ stores, limits }: Services): Handlers<Names> {
         refuseOwn(caller, key, 'change the roles of');
         checkRoles(body.roles, key.organizationId);
       }
-      return shown(keys, await keys.update(key, changesOf(body)));
+      return shown(keys, await keys.update(key.keyId, changesOf(body)));
     },
 
     async deleteKey({ caller, params }) {
@@ -50,7 +50,8 @@ export function keyHandlers({ stores, limits }: Services): Handlers<Names> {
       return undefined;
     },
 
-    rotateKey: async ({ caller, params }) => shownOnce(keys, await keys.rotate(known(keys, caller, params.keyId))),
+    rotateKey: async ({ caller, params }) =>
+      shownOnce(keys, await keys.rotate(known(keys, caller, params.keyId).keyId)),
   };
 }
 
