@@ -92,6 +92,13 @@ export class Committer {
     };
   }
 
+  /** The durable first answer under a key. */
+  async answered(once: Once): Promise<Json | undefined> {
+    const known = this.#once.answered(once, this.#now());
+    if (known !== undefined) await this.#options.journal.flushed();
+    return known;
+  }
+
   async ready(): Promise<void> {
     if (this.#failed !== undefined) throw this.#failed;
   }

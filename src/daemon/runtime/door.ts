@@ -8,6 +8,8 @@ import type { Fact } from '../ports.ts';
  */
 export interface Runtime {
   start(request: StartRequest, once?: Once): Promise<Started>;
+  /** The first answer to a request that was made before; undefined when it is new. CONFLICT when its key was for another. */
+  answered(once: Once): Promise<Started | undefined>;
   /** COMPLETE checks `data` against the node's form; both need the node to wait (TASK_NOT_WAITING otherwise). */
   submitTask(request: TaskRequest): Promise<void>;
   cancel(organizationId: string | undefined, instanceId: string): Promise<void>;

@@ -2,7 +2,7 @@ import { DEFAULT_LIMITS, type Limits } from '../../engine/index.ts';
 import type { JournalPort, Recovery } from '../ports.ts';
 import type { Work } from '../work/index.ts';
 import { Committer } from './commit.ts';
-import { type Definitions, type Facts, Rejection, type Runtime, type RuntimeLog } from './door.ts';
+import { type Definitions, type Facts, Rejection, type Runtime, type RuntimeLog, type Started } from './door.ts';
 import { sendEvent } from './events.ts';
 import { newId } from './ids.ts';
 import { Reads } from './reads.ts';
@@ -61,6 +61,8 @@ function door(committer: Committer, { journal }: RuntimeOptions): Runtime {
       }, once);
       return answer as unknown as Awaited<ReturnType<Runtime['start']>>;
     },
+
+    answered: async (once) => (await committer.answered(once)) as unknown as Started | undefined,
 
     submitTask: async ({ organizationId, processInstanceId: id, nodeId: node, action, data }) => {
       await mustExist(committer, reads, organizationId, id);

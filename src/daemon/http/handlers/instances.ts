@@ -30,6 +30,10 @@ export function instanceHandlers({ runtime, stores }: Services): Handlers<Names>
   async function start(call: Call<'execProcess' | 'startProcess'>): Promise<Answer<'execProcess'>> {
     const { caller, query, body } = call;
     checkId('processId', body.processId);
+    // A repeat gets its first answer, whatever became of the flow since.
+    const once = onceOf(call);
+    const known = once && (await runtime.answered(once));
+    if (known !== undefined) return { ...known, status: 'started' };
     const flow = knownFlow(definitions, body.processId, caller.organizationId);
     const environment = query.environment ?? 'PRODUCTION';
     const request = {
@@ -41,7 +45,7 @@ export function instanceHandlers({ runtime, stores }: Services): Handlers<Names>
       trigger: { type: 'api', keyId: caller.keyId },
       ...(body.correlationKey === undefined ? {} : { correlationKey: body.correlationKey }),
     };
-    return { ...(await runtime.start(request, onceOf(call))), status: 'started' };
+    return { ...(await runtime.start(request, once)), status: 'started' };
   }
 
   return {
