@@ -1,7 +1,7 @@
 import { type Draft, draftOf } from './draft.ts';
 import type { Assignment, Event, InstanceStarted } from './event.ts';
-import { type Json, jsonSize, member, merged, withPath } from './json.ts';
-import { type Activation, joinKey, type Loop, ROOT_SCOPE, type Scope, type State } from './state.ts';
+import { type Json, type JsonObject, jsonSize, member, merged, withPaths } from './json.ts';
+import { type Activation, joinKey, type Loop, RESULT_CHUNK, ROOT_SCOPE, type Scope, type State } from './state.ts';
 
 /** `state` after `event`, which happened `at` (ms). The only code that changes state is in this file. */
 export function apply(state: State, event: Event, at: number): State {
@@ -26,7 +26,8 @@ export function change(draft: Draft, event: Event, at: number): void {
     case 'nodeStarted':
       return startNode(draft, event.n, event.node, event.scope ?? ROOT_SCOPE, at);
     case 'nodeWaiting':
-      return patch(draft, event.n, { phase: 'waiting', ...(event.task && { task: event.task }) });
+      if (event.task === undefined) return patch(draft, event.n, { phase: 'waiting' });
+      return patch(draft, event.n, { phase: 'waiting', task: event.task }, jsonSize(event.task));
     case 'workStarted':
       return patch(draft, event.n, {
         phase: 'working',
@@ -35,7 +36,7 @@ export function change(draft: Draft, event: Event, at: number): void {
       });
     case 'workProgressed': {
       const { progress = [] } = activationOf(draft, event.n);
-      return patch(draft, event.n, { progress: [...progress, event.step] });
+      return patch(draft, event.n, { progress: [...progress, event.step] }, jsonSize(event.step));
     }
     case 'workFailed': {
       const timers = [...without(draft, event.n, 'retry'), { purpose: 'retry' as const, due: event.retryAt }];
@@ -49,8 +50,8 @@ export function change(draft: Draft, event: Event, at: number): void {
       return patch(draft, event.n, { timers: without(draft, event.n, event.purpose) });
     case 'subscribed': {
       const { purpose, kind, name, correlationKey } = event;
-      const { subscriptions } = activationOf(draft, event.n);
-      return patch(draft, event.n, { subscriptions: [...subscriptions, { purpose, kind, name, correlationKey }] });
+      const subscriptions = [...activationOf(draft, event.n).subscriptions, { purpose, kind, name, correlationKey }];
+      return patch(draft, event.n, { subscriptions }, name.length + correlationKey.length);
     }
     case 'nodeCompleted':
     case 'nodeFailed':
@@ -65,15 +66,15 @@ export function change(draft: Draft, event: Event, at: number): void {
     case 'joinFired':
       return consume(draft, event.scope, event.node, event.vias);
     case 'loopStarted': {
-      const { items, count } = event;
+      const { items, count, collects } = event;
       const loop: Loop = {
         ...(items && { items }),
         ...(count !== undefined && { count }),
         next: 0,
         running: 0,
-        results: [],
+        ...(collects && { results: [] }),
       };
-      return patch(draft, event.n, { phase: 'body', loop });
+      return patch(draft, event.n, { phase: 'body', loop }, items === undefined ? 0 : jsonSize(items));
     }
     case 'iterationStarted':
       return startIteration(draft, event.n, event.scope, event.as);
@@ -138,6 +139,7 @@ function startNode(draft: Draft, n: number, node: string, scope: number, at: num
     attempt: 1,
     timers: NONE,
     subscriptions: NONE,
+    held: 0,
   });
   draft.ready.push(n);
   live(draft, scope, 1);
@@ -145,7 +147,8 @@ function startNode(draft: Draft, n: number, node: string, scope: number, at: num
 const NONE: readonly never[] = [];
 
 function endNode(draft: Draft, n: number): void {
-  const { scope } = activationOf(draft, n);
+  const { scope, held } = activationOf(draft, n);
+  draft.held -= held;
   draft.active.delete(n);
   notReady(draft, n);
   live(draft, scope, -1);
@@ -162,10 +165,12 @@ function activationOf(draft: Draft, n: number): Activation {
   return activation;
 }
 
-function patch(draft: Draft, n: number, changes: Partial<Activation>): void {
+/** Changes an activation, which holds so many `bytes` more by that. */
+function patch(draft: Draft, n: number, changes: Partial<Activation>, bytes = 0): void {
   const before = activationOf(draft, n);
   if (before.phase === 'ready' && changes.phase !== undefined) notReady(draft, n);
-  draft.active.set(n, { ...before, ...changes });
+  draft.held += bytes;
+  draft.active.set(n, { ...before, ...changes, held: before.held + bytes });
 }
 
 const without = (draft: Draft, n: number, purpose: string) =>
@@ -182,25 +187,57 @@ function live(draft: Draft, id: number, by: number): void {
 }
 
 function assign(draft: Draft, n: number, set: readonly Assignment[]): void {
-  for (const assignment of set) {
-    const { path, value, scope } = assignment;
-    if (scope === undefined) assignVariable(draft, path, value);
-    else
-      draft.scopes.set(scope, { ...scopeOf(draft, scope), local: withPath(scopeOf(draft, scope).local, path, value) });
+  const own = set.filter(({ scope }) => scope === undefined);
+  if (own.length > 0) assignVariables(draft, own);
+  if (own.length < set.length) {
+    for (const id of new Set(set.map(({ scope }) => scope))) {
+      if (id !== undefined)
+        assignLocal(
+          draft,
+          id,
+          set.filter(({ scope }) => scope === id),
+        );
+    }
   }
   const { scope } = activationOf(draft, n);
-  if (scope !== ROOT_SCOPE && set.length > 0)
-    draft.scopes.set(scope, { ...scopeOf(draft, scope), value: producedBy(set) });
+  if (scope !== ROOT_SCOPE && set.length > 0) produce(draft, scope, set);
 }
 
-function assignVariable(draft: Draft, path: readonly string[], value: Json): void {
-  const name = path[0] as string;
-  const before = member(draft.variables, name);
-  draft.variables = withPath(draft.variables, path, value);
-  const after = member(draft.variables, name) as Json;
-  draft.size += jsonSize(after) + (before === undefined ? name.length + 4 : -jsonSize(before));
-  draft.written.add(name);
+function assignVariables(draft: Draft, set: readonly Assignment[]): void {
+  const before = draft.variables;
+  draft.variables = withPaths(before, set);
+  for (const name of new Set(set.map(({ path }) => path[0] as string))) {
+    draft.size += entrySize(draft.variables, name) - entrySize(before, name);
+    draft.written.add(name);
+  }
 }
+
+function entrySize(variables: JsonObject, name: string): number {
+  const value = member(variables, name);
+  return value === undefined ? 0 : name.length + 4 + jsonSize(value);
+}
+
+function assignLocal(draft: Draft, id: number, set: readonly Assignment[]): void {
+  const scope = scopeOf(draft, id);
+  const local = withPaths(scope.local, set);
+  patchScope(draft, scope, { local }, jsonSize(local) - jsonSize(scope.local));
+}
+
+/** What a node in an iteration sets is what the iteration gives, until another sets something. */
+function produce(draft: Draft, id: number, set: readonly Assignment[]): void {
+  const scope = scopeOf(draft, id);
+  if (loopOf(draft, scope).results === undefined) return;
+  const value = producedBy(set);
+  patchScope(draft, scope, { value }, jsonSize(value) - jsonSize(scope.value));
+}
+
+/** Changes a scope, which holds so many `bytes` more by that. */
+function patchScope(draft: Draft, scope: Scope, changes: Partial<Scope>, bytes: number): void {
+  draft.held += bytes;
+  draft.scopes.set(scope.id, { ...scope, ...changes, held: scope.held + bytes });
+}
+
+const loopOf = (draft: Draft, { owner }: Scope): Loop => activationOf(draft, owner as number).loop as Loop;
 
 /** One variable counts as its value, several as an object of them. */
 function producedBy(set: readonly Assignment[]): Json {
@@ -237,23 +274,40 @@ function startIteration(draft: Draft, n: number, id: number, as: string | undefi
   const named = loop.items === undefined ? { index: loop.next } : { index: loop.next, item };
   const local = merged({ loop: named }, as === undefined ? {} : { [as]: item });
   draft.nextScope = id + 1;
-  draft.scopes.set(id, { id, parent: activation.scope, owner: n, index: loop.next, local, value: null });
+  const held = jsonSize(local) + jsonSize(null);
+  draft.held += held;
+  draft.scopes.set(id, { id, parent: activation.scope, owner: n, index: loop.next, local, value: null, held });
   patch(draft, n, { loop: { ...loop, next: loop.next + 1, running: loop.running + 1 } });
 }
 
 function endIteration(draft: Draft, n: number, id: number): void {
   const scope = scopeOf(draft, id);
-  const loop = activationOf(draft, n).loop as Loop;
-  const results = [...loop.results];
-  while (results.length < (scope.index ?? 0)) results.push(null);
-  results[scope.index ?? 0] = scope.value;
+  const { results, ...loop } = loopOf(draft, scope);
+  const running = loop.running - 1;
   dropScope(draft, id);
-  patch(draft, n, { loop: { ...loop, running: loop.running - 1, results } });
+  if (results === undefined) return patch(draft, n, { loop: { ...loop, running } });
+  const more = withResult(results, scope.index as number, scope.value);
+  patch(draft, n, { loop: { ...loop, running, results: more } }, jsonSize(scope.value) + 1);
+}
+
+type Results = NonNullable<Loop['results']>;
+
+function withResult(results: Results, index: number, value: Json): Results {
+  const chunks = [...results];
+  while (chunks.length * RESULT_CHUNK <= index) chunks.push([]);
+  const at = Math.floor(index / RESULT_CHUNK);
+  const chunk = [...(chunks[at] as readonly Json[])];
+  while (chunk.length < index % RESULT_CHUNK) chunk.push(null);
+  chunk[index % RESULT_CHUNK] = value;
+  chunks[at] = chunk;
+  return chunks;
 }
 
 /** Forgets a scope that nothing runs in any more, with the tokens that stood at its joins. */
 function dropScope(draft: Draft, id: number): void {
   for (const key of draft.joins.keys()) if (key.startsWith(`${id}/`)) draft.joins.delete(key);
   draft.population.delete(id);
-  if (id !== ROOT_SCOPE) draft.scopes.delete(id);
+  if (id === ROOT_SCOPE) return;
+  draft.held -= scopeOf(draft, id).held;
+  draft.scopes.delete(id);
 }

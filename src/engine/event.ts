@@ -41,7 +41,14 @@ export type Event =
   | { readonly type: 'logged'; readonly n: number; readonly level: LogLevel; readonly message: string }
   | { readonly type: 'tokenArrived'; readonly node: string; readonly scope: number; readonly via: string }
   | { readonly type: 'joinFired'; readonly node: string; readonly scope: number; readonly vias: readonly string[] }
-  | { readonly type: 'loopStarted'; readonly n: number; readonly items?: readonly Json[]; readonly count?: number }
+  | {
+      readonly type: 'loopStarted';
+      readonly n: number;
+      readonly items?: readonly Json[];
+      readonly count?: number;
+      /** What its iterations give is kept. */
+      readonly collects?: true;
+    }
   | { readonly type: 'iterationStarted'; readonly n: number; readonly scope: number; readonly as?: string }
   | { readonly type: 'iterationEnded'; readonly n: number; readonly scope: number }
   | { readonly type: 'scopeDropped'; readonly scope: number }

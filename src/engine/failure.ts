@@ -13,9 +13,12 @@ export class NodeError extends Error {
   }
 }
 
+/** A longer reason is cut: it may hold any text that came from outside. */
+const MAX_MESSAGE = 10_000;
+
 /** Activation `n` fails: tried again while its retry policy allows, else the error looks outward (semantics 11). */
 export function fail(turn: Turn, n: number, code: string, message: string): void {
-  const failure = { code, message, nodeId: turn.node(n).id };
+  const failure = { code, message: message.slice(0, MAX_MESSAGE), nodeId: turn.node(n).id };
   if (!retried(turn, n, failure)) raise(turn, n, failure, 'nodeFailed');
 }
 

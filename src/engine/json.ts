@@ -22,22 +22,40 @@ export function merged(base: JsonObject, changes: JsonObject): JsonObject {
 }
 
 /** `base` with the value at `path` replaced; objects along the way are copied, missing ones made. A list takes indices. */
-export function withPath(base: JsonObject, path: readonly string[], value: Json): JsonObject {
-  const [head, ...rest] = path as [string, ...string[]];
-  if (rest.length === 0) return merged(base, { [head]: value });
-  const inner = member(base, head) ?? null;
-  return merged(base, { [head]: insideOf(inner, rest, value) });
+export const withPath = (base: JsonObject, path: readonly string[], value: Json): JsonObject =>
+  withPaths(base, [{ path, value }]);
+
+/** As `withPath` for one path after the other; each object and list on the way is copied once, however many there are. */
+export function withPaths(
+  base: JsonObject,
+  changes: readonly { readonly path: readonly string[]; readonly value: Json }[],
+): JsonObject {
+  const copies = new Set<Json>();
+  let result: Json = base;
+  for (const { path, value } of changes) result = withPlaced(result, path, 0, value, copies);
+  return result as JsonObject;
 }
 
-function insideOf(inner: Json, path: readonly string[], value: Json): Json {
-  if (!Array.isArray(inner)) return withPath(isObject(inner) ? inner : Object.create(null), path, value);
-  const [head, ...rest] = path as [string, ...string[]];
-  const index = /^(0|[1-9]\d*)$/.test(head) ? Number(head) : inner.length;
-  const copy = [...inner] as Json[];
-  const at = Math.min(index, copy.length);
-  copy[at] = rest.length === 0 ? value : insideOf(copy[at] ?? null, rest, value);
+/** `copies` are those that were made for this and may be changed. */
+function withPlaced(inner: Json, path: readonly string[], depth: number, value: Json, copies: Set<Json>): Json {
+  const copy = copies.has(inner) ? inner : copyOf(inner);
+  copies.add(copy);
+  const step = path[depth] as string;
+  const key = Array.isArray(copy) ? indexIn(copy, step) : step;
+  const before = member(copy, String(key)) ?? null;
+  const placed = depth === path.length - 1 ? value : withPlaced(before, path, depth + 1, value, copies);
+  (copy as Record<string | number, Json>)[key] = placed;
   return copy;
 }
+
+function copyOf(value: Json): Json {
+  if (Array.isArray(value)) return [...value] as Json[];
+  return merged(isObject(value) ? value : {}, {});
+}
+
+/** What is no index, or lies beyond the list's end, is its end. */
+const indexIn = (list: readonly Json[], step: string): number =>
+  /^(0|[1-9]\d*)$/.test(step) ? Math.min(Number(step), list.length) : list.length;
 
 /** Bytes of `value` as JSON, approximately (a character counts one): cheap enough to ask at every write. */
 export function jsonSize(value: Json): number {

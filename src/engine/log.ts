@@ -21,6 +21,7 @@ export interface LogLine {
 /** Variables larger than this (bytes as JSON) do not go into every log entry. */
 const VARIABLES_IN_LOG = 16 * 1024;
 const VALUE_IN_LOG = 500;
+const MESSAGE_IN_LOG = 5000;
 
 /** Tells an instance's history as log lines: feed it every event in order. Which lines an event gives never changes. */
 export class LogFold {
@@ -73,9 +74,9 @@ function tell(event: Event, activation: Activation | undefined, after: Draft): T
     case 'nodeTimedOut':
       return [id, 'WARN', 'timed out'];
     case 'variablesSet':
-      return [id, 'INFO', `set ${event.set.map(({ path }) => path.join('.')).join(', ')}`, true];
+      return [id, 'INFO', shortened(`set ${event.set.map(({ path }) => path.join('.')).join(', ')}`), true];
     case 'outputEmitted':
-      return [id, 'INFO', event.set.map(shown).join(', '), true];
+      return [id, 'INFO', shortened(event.set.map(shown).join(', ')), true];
     case 'logged':
       return [id, event.level, event.message];
     case 'iterationStarted': {
@@ -107,6 +108,8 @@ function shown({ path, value }: Assignment): string {
   const text = JSON.stringify(value);
   return `output ${path.join('.')} = ${text.length > VALUE_IN_LOG ? `${text.slice(0, VALUE_IN_LOG)}…` : text}`;
 }
+
+const shortened = (text: string): string => (text.length > MESSAGE_IN_LOG ? `${text.slice(0, MESSAGE_IN_LOG)}…` : text);
 
 /** ISO 8601 of a time that is given: reads no clock. */
 const iso = (ms: number): string => new Date(ms).toISOString();

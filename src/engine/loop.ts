@@ -6,6 +6,7 @@ import type { Turn } from './turn.ts';
 
 /** Starts what a loop may start now, or leaves it when all its iterations are over (semantics 18). */
 export function advance(turn: Turn): void {
+  turn.checkHeld();
   const node = turn.node() as Node<KeysOf<'loopNode'>>;
   if (loopOf(turn).count === undefined) advanceWhile(turn, node);
   else advanceCounted(turn, node);
@@ -35,7 +36,7 @@ function startIteration(turn: Turn, node: Node<KeysOf<'loopNode'>>): void {
 }
 
 function finish(turn: Turn, node: Node<KeysOf<'loopNode'>>): void {
-  turn.result(node.keys.result, loopOf(turn).results);
+  turn.result(node.keys.result, loopOf(turn).results?.flat() ?? []);
   turn.leave(node.next);
 }
 

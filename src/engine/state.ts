@@ -32,6 +32,8 @@ export interface State {
   readonly variables: JsonObject;
   /** Approximate bytes of `variables`, as JSON (semantics 24). */
   readonly size: number;
+  /** Approximate bytes of what is kept beside them: lists and results of loops, an iteration's own names, waiting forms. */
+  readonly held: number;
   /** Top-level names written since the start: what an inline subProcess brings back to its parent. */
   readonly written: ReadonlySet<string>;
   readonly active: ReadonlyMap<number, Activation>;
@@ -82,6 +84,8 @@ export interface Activation {
   /** A waiting task as it was resolved when it was entered: title, form, assignee. */
   readonly task?: JsonObject;
   readonly loop?: Loop;
+  /** Its part of the state's `held`. */
+  readonly held: number;
   /** The child instance of a subProcess node, as long as it runs. */
   readonly child?: string;
 }
@@ -112,8 +116,12 @@ export interface Loop {
   /** Index of the next iteration to start. */
   readonly next: number;
   readonly running: number;
-  readonly results: readonly Json[];
+  /** What its iterations gave, by their index, in chunks of RESULT_CHUNK; absent where no `result` asks for it. */
+  readonly results?: readonly (readonly Json[])[];
 }
+
+/** Adding a result costs the copy of one chunk and of the list of chunks. */
+export const RESULT_CHUNK = 256;
 
 /** The instance's body, or one iteration of a loop. */
 export interface Scope {
@@ -125,8 +133,10 @@ export interface Scope {
   readonly index?: number;
   /** Names that only this iteration sees: `loop`, and the `as` name. */
   readonly local: JsonObject;
-  /** What the iteration's last node to set something set: the iteration's result. */
+  /** What the iteration's last node to set something set: the iteration's result. Null where the loop has no `result`. */
   readonly value: Json;
+  /** Its part of the state's `held`. */
+  readonly held: number;
 }
 
 /** Standing tokens of one join: how many by connection id. */

@@ -6,7 +6,7 @@ import type { Assignment, Event, LogLevel } from './event.ts';
 import { fail, NodeError } from './failure.ts';
 import type { Body, Connection, Flow, Node } from './flow.ts';
 import { arrive, fireInclusiveJoin } from './join.ts';
-import { type Json, type JsonObject, jsonSize, member } from './json.ts';
+import { type Json, type JsonObject, jsonSize, member, withPaths } from './json.ts';
 import { type Condition, ExpressionError, test } from './juel/index.ts';
 import { behaviourOf } from './nodes/index.ts';
 import { closeScope, endInstance, standstill } from './scope.ts';
@@ -22,6 +22,15 @@ import {
 } from './template.ts';
 import { dueAt } from './time.ts';
 
+/** A step counts once more for each of so many bytes that it reads or writes: a turn is short whatever the variables' size. */
+const STEP_BYTES = 64 * 1024;
+
+/** What is held beside the variables may be so many times as large as they may be. */
+const HELD_FACTOR = 4;
+
+/** So many references without a value a node tells of; more would only fill the log. */
+const MAX_TOLD = 20;
+
 /**
  * One command's work on one instance: runs its tokens until all of them wait or end, and collects what happened. A node
  * file sees the turn through `enter(turn, node)`, where `turn.n` is the activation that is being run.
@@ -33,6 +42,12 @@ export class Turn {
   readonly context: Context;
   /** The activation being run. */
   n = 0;
+  /** What this step wrote, in bytes. */
+  #written = 0;
+  /** What a node that sets several variables has set so far. */
+  readonly #ahead: { readonly path: readonly string[]; readonly value: Json }[] = [];
+  /** References that this step warned of. */
+  readonly #told = new Set<string>();
 
   constructor(flow: Flow, draft: Draft, context: Context) {
     this.flow = flow;
@@ -51,9 +66,9 @@ export class Turn {
     do {
       while (this.draft.ready.length > 0 && this.draft.stateCd === 0) {
         if (steps >= this.context.limits.turn) return;
-        steps += 1;
-        const n = this.draft.ready[0] as number;
-        this.visit(n, () => this.#enter());
+        this.#written = 0;
+        this.visit(this.draft.ready[0] as number, () => this.#enter());
+        steps += 1 + Math.floor((this.draft.size + this.#written) / STEP_BYTES);
       }
     } while (this.draft.stateCd === 0 && fireInclusiveJoin(this));
     if (this.draft.stateCd === 0) standstill(this);
@@ -62,6 +77,7 @@ export class Turn {
   /** Does `act` as activation `n`; what goes wrong in it is that node's error. */
   visit(n: number, act: () => void): void {
     this.n = n;
+    this.#told.clear();
     try {
       act();
     } catch (error) {
@@ -140,6 +156,8 @@ export class Turn {
   /** This node waits for a task, an event or a timer. */
   wait(task?: JsonObject): void {
     this.emit({ type: 'nodeWaiting', n: this.n, ...(task && { task }) });
+    if (task !== undefined) this.#written += jsonSize(task);
+    this.checkHeld();
   }
 
   /** This node's outside work is to be done; its result comes back as a command. */
@@ -149,6 +167,7 @@ export class Turn {
 
   owe(owed: Owed): void {
     this.emit({ type: 'owed', owed });
+    if ('data' in owed) this.#written += jsonSize(owed.data);
   }
 
   fail(code: string, message: string): never {
@@ -201,20 +220,35 @@ export class Turn {
   readonly #resolve = (reference: Reference): Json | undefined => {
     const { path } = reference;
     const name = path[0] as string;
-    if (name === 'env') return path.length === 2 ? this.context.env(path[1] as string) : undefined;
+    if (name === 'env') return path.length === 2 ? this.#environment(path[1] as string) : undefined;
     let value = this.lookup(name);
     for (let i = 1; i < path.length && value !== undefined; i += 1) value = member(value, path[i] as string);
     return value;
   };
 
+  #environment(name: string): Json | undefined {
+    const value = this.context.env(name);
+    if (value === SECRET) this.#warn(`{env.${name}} is a secret: it reads ${SECRET} where no outside work is done`);
+    return value;
+  }
+
   readonly #unresolved = (reference: Reference): void => {
-    this.log('WARN', `${reference.text} has no value; it stays as text`);
+    this.#warn(`${reference.text} has no value; it stays as text`);
   };
+
+  #warn(message: string): void {
+    if (this.#told.size > MAX_TOLD || this.#told.has(message)) return;
+    this.#told.add(message);
+    this.log('WARN', this.#told.size > MAX_TOLD ? 'more references have no value' : message);
+  }
 
   /** A variable as this node sees it: an iteration's own names first, then the instance's. */
   lookup(name: string): Json | undefined {
     const scope = this.#owner(name);
-    return member(scope === undefined ? this.draft.variables : (this.draft.scopes.get(scope)?.local ?? {}), name);
+    const from = scope === undefined ? this.draft.variables : (this.draft.scopes.get(scope)?.local ?? {});
+    const value = member(from, name);
+    const ahead = this.#ahead.filter(({ path }) => path[0] === name);
+    return ahead.length === 0 ? value : withPaths(value === undefined ? {} : { [name]: value }, ahead)[name];
   }
 
   #owner(name: string): number | undefined {
@@ -238,19 +272,45 @@ export class Turn {
       const scope = this.#owner(path[0] as string);
       return scope === undefined ? { path, value } : { path, value, scope };
     });
-    const added = set.reduce((sum, { path, value }) => sum + jsonSize(value) - this.#replaced(path), 0);
+    let size = this.draft.size;
+    let written = 0;
+    for (const { path, value, scope } of set) {
+      const bytes = jsonSize(value);
+      written += bytes;
+      if (scope === undefined) size += bytes - this.#replaced(path);
+    }
     const limit = this.context.limits.variableBytes;
-    if (this.draft.size + added > limit) {
+    if (size > limit && size > this.draft.size) {
       const names = set.map(({ path }) => path.join('.')).join(', ');
-      throw new NodeError('VARIABLES_TOO_LARGE', `setting ${names} would grow the variables past ${limit} bytes`);
+      this.fail('VARIABLES_TOO_LARGE', `setting ${names} would grow the variables past ${limit} bytes`);
     }
     this.emit({ type, n: this.n, set });
+    this.#written += written;
+    this.checkHeld();
+  }
+
+  /** Lists, results, forms and local names are bounded like the variables (semantics 24). */
+  checkHeld(): void {
+    const limit = HELD_FACTOR * this.context.limits.variableBytes;
+    if (this.draft.held <= limit) return;
+    const what = 'what loops, their iterations and waiting nodes hold';
+    this.fail('VARIABLES_TOO_LARGE', `${what} would grow past ${limit} bytes`);
   }
 
   #replaced(path: readonly string[]): number {
     let value: Json | undefined = this.draft.variables;
     for (const key of path) value = value === undefined ? undefined : member(value, key);
     return value === undefined ? 0 : jsonSize(value);
+  }
+
+  /** Sets variables one after the other, so that a later value may use an earlier name; one change all the same. */
+  setEach(sets: readonly { readonly path: readonly string[]; readonly value: ValueTemplate }[]): void {
+    try {
+      for (const { path, value } of sets) this.#ahead.push({ path, value: this.value(value) });
+      this.set([...this.#ahead]);
+    } finally {
+      this.#ahead.length = 0;
+    }
   }
 
   setAll(values: JsonObject): void {
@@ -262,6 +322,9 @@ export class Turn {
     if (path !== undefined) this.set([{ path, value }]);
   }
 }
+
+/** What an environment value that is a secret reads here (decisions §4). */
+const SECRET = '***';
 
 function asNodeError(error: unknown): { readonly code: string; readonly message: string } {
   if (error instanceof NodeError) return error;

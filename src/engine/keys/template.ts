@@ -197,6 +197,9 @@ export interface Assignment {
   readonly value: ValueTemplate;
 }
 
+/** Variables that one node sets. */
+const MAX_SETS = 1000;
+
 /** A map of dotted variable names to the values that they get, in the order written. */
 export const sets: Kind<readonly Assignment[]> = {
   schema: { type: 'object', minProperties: 1 },
@@ -204,6 +207,7 @@ export const sets: Kind<readonly Assignment[]> = {
     if (!isObject(map)) return mismatch('a map of variable names to values', map, at);
     const names = Object.keys(map);
     if (names.length === 0) return at.error('EMPTY', `\`${at.name}\` sets nothing: write at least one \`name: value\``);
+    if (names.length > MAX_SETS) return at.error('TOO_MANY', `\`${at.name}\` sets more than ${MAX_SETS} variables`);
     const result = names.map((name) => assignment(name, map[name] as Json, at.key(name)));
     return result.every((item) => item !== undefined) ? result : undefined;
   },

@@ -8,16 +8,17 @@ type Keys = KeysOf<'loopNode'>;
 
 export const loopNode = defineNode<Keys>({
   enter(turn, node) {
-    const { items, times } = node.keys;
-    if (items !== undefined) turn.emit({ type: 'loopStarted', n: turn.n, ...listOf(turn, turn.value(items)) });
-    else if (times !== undefined)
-      turn.emit({ type: 'loopStarted', n: turn.n, count: countOf(turn, turn.value(times)) });
-    else turn.emit({ type: 'loopStarted', n: turn.n });
-    const count = turn.activation().loop?.count;
-    if (count !== undefined && count > node.keys.maxIterations) exceed(turn, node);
+    const rounds = roundsOf(turn, node.keys);
+    if (rounds.count !== undefined && rounds.count > node.keys.maxIterations) exceed(turn, node);
+    turn.emit({ type: 'loopStarted', n: turn.n, ...rounds, ...(node.keys.result && { collects: true }) });
     advance(turn);
   },
 });
+
+function roundsOf(turn: Turn, { items, times }: Keys): { items?: readonly Json[]; count?: number } {
+  if (items !== undefined) return listOf(turn, turn.value(items));
+  return times === undefined ? {} : { count: countOf(turn, turn.value(times)) };
+}
 
 function listOf(turn: Turn, items: Json): { items: readonly Json[]; count: number } {
   if (!Array.isArray(items)) return turn.fail('LOOP_ITEMS', '`items` of a loop must be a list');
