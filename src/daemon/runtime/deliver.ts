@@ -14,7 +14,7 @@ import type { Subscriptions } from './subscriptions.ts';
 import type { Transaction } from './transaction.ts';
 
 /** Deliveries that one commit takes on; what is left follows in the next. */
-const IN_ONE_COMMIT = 64;
+const IN_ONE_COMMIT = 16;
 
 /** Live instances that one start may lead to: flows that start one another without end stop there (semantics 24). */
 const IN_ONE_CHAIN = 10_000;
