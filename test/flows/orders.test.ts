@@ -66,7 +66,7 @@ t.test('order-with-payment', async (t) => {
   });
 
   await t.test('a payment that does not come releases the goods and cancels the order', async (t) => {
-    const run = await order({ payWithin: 'PT0.1S' });
+    const run = await order({ payWithin: 'PT0.5S' });
     const ended = await run.ended();
     t.match(ended, { stateCd: 1, data: { outcome: 'not paid' } });
     t.equal(visits(ended)['releaseItem'], (ended.data['reserved'] as string[]).length);

@@ -127,7 +127,11 @@ export class Run {
     await this.submit(await this.task(nodeId), 'CANCEL', {});
   }
 
-  async submit({ processInstanceId, nodeId }: Task, action: 'COMPLETE' | 'CANCEL', data: JsonObject): Promise<void> {
+  async submit(
+    { processInstanceId, nodeId }: Pick<Task, 'processInstanceId' | 'nodeId'>,
+    action: 'COMPLETE' | 'CANCEL',
+    data: JsonObject,
+  ): Promise<void> {
     await this.#service.client.call('submitTask', { body: { processInstanceId, nodeId, action, data } });
   }
 
