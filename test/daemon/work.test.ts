@@ -45,7 +45,7 @@ function bench(test: Test, settings: Partial<WorkSettings> = {}, secrets: readon
     },
     async error(kind, input) {
       const outcome = await run(kind, input);
-      if (outcome.ok) throw new Error(`no error but ${JSON.stringify(outcome.value)}`);
+      if (outcome.ok) throw new Error(`no error but ${JSON.stringify(outcome.value).slice(0, 200)}`);
       return outcome.error;
     },
   };
