@@ -1,13 +1,18 @@
 // Bundles the command line and the daemon into dist/. Small pure packages are bundled, so that commands start fast;
 // packages with native parts, workers or files of their own stay in node_modules.
-import { readFileSync, renameSync, rmSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { sep } from 'node:path';
 import { build } from 'esbuild';
+import ts from 'typescript';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const BUNDLED = new Set(['commander', 'typebox', 'env-paths', 'yaml']);
-const packageOf = (path) => path.split('/').slice(0, path.startsWith('@') ? 2 : 1).join('/');
+const packageOf = (path) =>
+  path
+    .split('/')
+    .slice(0, path.startsWith('@') ? 2 : 1)
+    .join('/');
 
 /** What a bundled package imports for itself is bundled with it. */
 const isBundled = ({ path, importer }) =>
@@ -25,7 +30,12 @@ const keepOutside = {
 // Built beside the old one and swapped, so that nobody meets half a build.
 const draft = `dist.${process.pid}.tmp`;
 await build({
-  entryPoints: { cli: 'src/cli/main.ts', daemon: 'src/daemon/main.ts', 'script-worker': 'src/daemon/work/script-worker.ts' },
+  entryPoints: {
+    cli: 'src/cli/main.ts',
+    daemon: 'src/daemon/main.ts',
+    'script-worker': 'src/daemon/work/script-worker.ts',
+    index: 'src/index.ts',
+  },
   outdir: draft,
   define: { WFX_VERSION: JSON.stringify(version) },
   bundle: true,
@@ -37,8 +47,13 @@ await build({
   jsx: 'automatic',
   minifySyntax: true,
   plugins: [keepOutside],
-  banner: { js: "import { createRequire as wfxCreateRequire } from 'node:module';const require = wfxCreateRequire(import.meta.url);" },
+  banner: {
+    js: "import { createRequire as wfxCreateRequire } from 'node:module';const require = wfxCreateRequire(import.meta.url);",
+  },
   logLevel: 'warning',
 });
+// The types of what handlers import from the package: one file that imports nothing.
+const { outputText } = ts.transpileDeclaration(readFileSync('src/index.ts', 'utf8'), { fileName: 'index.ts' });
+writeFileSync(`${draft}/index.d.ts`, outputText);
 rmSync('dist', { recursive: true, force: true });
 renameSync(draft, 'dist');

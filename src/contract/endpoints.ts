@@ -33,6 +33,11 @@ export const ENDPOINTS = {
   setMemory: { method: 'PUT', path: '/memory/keys/{memoryKey}' },
   deleteMemory: { method: 'DELETE', path: '/memory/keys/{memoryKey}' },
 
+  pollTask: { method: 'POST', path: '/worker/poll' },
+  keepTask: { method: 'POST', path: '/worker/tasks/{taskId}/heartbeat' },
+  completeTask: { method: 'POST', path: '/worker/tasks/{taskId}/complete' },
+  failTask: { method: 'POST', path: '/worker/tasks/{taskId}/fail' },
+
   listKeys: { method: 'GET', path: '/admin/keys' },
   createKey: { method: 'POST', path: '/admin/keys' },
   getKey: { method: 'GET', path: '/admin/keys/{keyId}' },

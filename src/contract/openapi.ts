@@ -82,7 +82,8 @@ function requestBody(body: BodySpec): JsonObject {
 
 function success(answer: AnswerSpec): JsonObject {
   const content = contentOf(answer);
-  return { [answer.status]: { description: 'Done.', ...(content === undefined ? {} : { content }) } };
+  const none = answer.kind === 'json' && answer.orNone === true ? { 204: { description: 'There is none.' } } : {};
+  return { [answer.status]: { description: 'Done.', ...(content === undefined ? {} : { content }) }, ...none };
 }
 
 function contentOf(answer: AnswerSpec): JsonObject | undefined {

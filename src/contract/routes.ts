@@ -5,12 +5,14 @@ import { flowRoutes } from './routes/flows.ts';
 import { instanceRoutes } from './routes/instances.ts';
 import { memoryRoutes } from './routes/memory.ts';
 import type { RouteSpec } from './routes/route.ts';
+import { workerRoutes } from './routes/worker.ts';
 
 /** The table of all routes; HTTP routes, OpenAPI and the client's types are made from it and `ENDPOINTS`. */
 export const ROUTES = {
   ...flowRoutes,
   ...instanceRoutes,
   ...memoryRoutes,
+  ...workerRoutes,
   ...adminRoutes,
   ...daemonRoutes,
 } satisfies Record<RouteName, RouteSpec>;

@@ -6,6 +6,7 @@ import type * as daemon from './schemas/daemon.ts';
 import type * as flow from './schemas/flow.ts';
 import type * as instance from './schemas/instance.ts';
 import type * as memory from './schemas/memory.ts';
+import type * as worker from './schemas/worker.ts';
 
 /** What travels is never changed in place. JSON values (index signatures) are read-only already. */
 type Immutable<T> = string extends keyof T
@@ -33,7 +34,9 @@ export type Body<N extends RouteName> = Routes[N] extends { readonly body: infer
   : undefined;
 /** The answer of a success; `never` for streams, which are read event by event. */
 export type Answer<N extends RouteName> = Routes[N]['answer'] extends infer A
-  ? A extends { readonly kind: 'json'; readonly schema: infer S extends TSchema }
+  ? A extends { readonly kind: 'json'; readonly schema: infer S extends TSchema; readonly orNone: true }
+    ? Of<S> | undefined
+    : A extends { readonly kind: 'json'; readonly schema: infer S extends TSchema }
     ? Of<S>
     : A extends { readonly kind: 'text' }
       ? string
@@ -87,5 +90,6 @@ export type EnvironmentValue = Of<typeof admin.EnvironmentValue>;
 export type Organization = Of<typeof admin.Organization>;
 export type Whoami = Of<typeof admin.Whoami>;
 export type Memory = Of<typeof memory.Memory>;
+export type WorkerTask = Of<typeof worker.WorkerTask>;
 export type FileReference = Of<typeof daemon.FileReference>;
 export type Environment = 'DEVELOPMENT' | 'PRODUCTION';

@@ -22,6 +22,8 @@ const SettingsFile = Type.Object(
     /** More names that the Host header may have, e.g. behind a proxy. */
     allowedHosts: Type.Optional(Type.Array(Type.String({ minLength: 1 }))),
     allowCommands: Type.Optional(Type.Boolean()),
+    /** Folder of the functions that domainTask nodes call; default `<WFX_HOME>/handlers`. */
+    handlers: Type.Optional(Type.String({ minLength: 1 })),
     /** Bytes of the largest request body and of the largest upload. */
     maxBodyBytes: Type.Optional(Count),
     maxFileBytes: Type.Optional(Count),
@@ -75,6 +77,7 @@ export interface Config {
   readonly port: number;
   readonly allowedHosts: readonly string[];
   readonly allowCommands: boolean;
+  readonly handlersDir: string;
   readonly maxBodyBytes: number;
   readonly maxFileBytes: number;
   readonly logLevel: LogLevel;
@@ -111,6 +114,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     port: numberIn(flags.port, '--port', 65_535) ?? settings.port ?? 7117,
     allowedHosts: settings.allowedHosts ?? [],
     allowCommands: flags['allow-commands'] ?? switchIn(env, 'WFX_ALLOW_COMMANDS') ?? settings.allowCommands ?? false,
+    handlersDir: resolve(home, settings.handlers ?? 'handlers'),
     maxBodyBytes: settings.maxBodyBytes ?? MiB,
     maxFileBytes: settings.maxFileBytes ?? 64 * MiB,
     logLevel: settings.logLevel ?? 'info',

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { watchHandlers } from '../handlers/folder.ts';
 import { VERSION } from '../version.ts';
 import { RateLimits } from './auth/limits.ts';
 import { bootstrap } from './bootstrap.ts';
@@ -14,10 +15,13 @@ import { lockDataDir, openJournal } from './journal/index.ts';
 import type { JournalPort } from './ports.ts';
 import type { Environment, Runtime } from './runtime/door.ts';
 import { openRuntime } from './runtime/index.ts';
-import { writeWhole } from './store/durable-file.ts';
+import { makeFolder, writeWhole } from './store/durable-file.ts';
 import { createStores, type Stores } from './store/index.ts';
 import { SecretBox } from './store/secret-box.ts';
+import type { UploadStore } from './store/uploads.ts';
 import { createWork, type Work } from './work/index.ts';
+import type { StoredFiles, WorkPorts } from './work/ports.ts';
+import { WorkerTasks } from './work/worker-tasks.ts';
 
 export interface Daemon {
   readonly url: string;
@@ -50,11 +54,12 @@ export async function startDaemon(config: Config, log: Logger): Promise<Daemon> 
   try {
     const lock = await lockDataDir(config.dataDir);
     closing.push(() => lock.release());
-    const { runtime, stores, journal } = await openData(config, log, closing);
+    const data = await openData(config, log, closing);
+    const { stores } = data;
     if (await bootstrap(stores, config.dataDir, Date.now()))
       log.info({}, 'first start: made the organization default, an admin key and a system key');
     await stores.uploads.sweep();
-    const url = await serve(config, log, { runtime, stores, journal }, closing);
+    const url = await serve(config, log, data, closing);
     closing.push(await announce(config.dataDir, url));
     return { url, stop: close };
   } catch (error) {
@@ -67,6 +72,7 @@ interface Data {
   readonly journal: JournalPort;
   readonly runtime: Runtime;
   readonly stores: Stores;
+  readonly workers: WorkerTasks;
 }
 
 async function openData(config: Config, log: Logger, closing: (() => Promise<void>)[]): Promise<Data> {
@@ -74,7 +80,16 @@ async function openData(config: Config, log: Logger, closing: (() => Promise<voi
   closing.push(() => journal.close());
   const box = await SecretBox.open(config.dataDir);
   let stores: Stores | undefined;
-  const work = openWork(config, log, () => stores as Stores);
+  await makeFolder(config.handlersDir);
+  const local = watchHandlers(config.handlersDir, log);
+  closing.push(() => local.close());
+  const workers = new WorkerTasks();
+  const work = openWork(
+    config,
+    log,
+    { memory: () => (stores as Stores).memory, domain: { local, workers } },
+    () => stores as Stores,
+  );
   closing.push(() => work.close());
   const runtime = await openRuntime({
     journal,
@@ -95,10 +110,10 @@ async function openData(config: Config, log: Logger, closing: (() => Promise<voi
   closing.push(() => runtime.close());
   const opened = stores as unknown as Stores;
   closing.push(() => opened.close());
-  return { journal, runtime, stores: opened };
+  return { journal, runtime, stores: opened, workers };
 }
 
-function openWork(config: Config, log: Logger, stores: () => Stores): Work {
+function openWork(config: Config, log: Logger, ports: Partial<WorkPorts>, stores: () => Stores): Work {
   const { allowCommands, work, smtp } = config;
   return createWork({
     settings: { allowCommands, ...work, ...(smtp === undefined ? {} : { smtp }) },
@@ -107,33 +122,41 @@ function openWork(config: Config, log: Logger, stores: () => Stores): Work {
       secrets: stores().environment.secrets(organizationId, environment as Environment),
     }),
     log,
-    ports: { memory: () => stores().memory },
+    ports: { files: () => filesOf(stores().uploads), ...ports },
   });
 }
+
+const filesOf = (uploads: UploadStore): StoredFiles => ({
+  async open(organizationId, fileId) {
+    const record = uploads.find(fileId, organizationId);
+    return record && { ...record, content: await uploads.content(record) };
+  },
+});
 
 /** Listens; resolves with the address. */
 async function serve(
   config: Config,
   log: Logger,
-  { runtime, stores, journal }: Data,
+  { runtime, stores, journal, workers }: Data,
   closing: (() => Promise<void>)[],
 ): Promise<string> {
   const streams = new Streams(log);
   const requests = new RequestCounts();
   const measured = () => ({ runtime: runtime.stats, journal: journal.stats, openStreams: streams.open });
   const metrics = () => metricsText({ ...measured(), requests: requests.counts, version: VERSION });
-  const services = { runtime, stores, limits: new RateLimits(), streams, metrics, version: VERSION };
+  const services = { runtime, stores, limits: new RateLimits(), streams, workers, metrics, version: VERSION };
   const server = createServer(services, config, log);
   server.app.addHook('onResponse', async (request, reply) => requests.add(request.method, reply.statusCode));
-  closing.push(() => drain(server, streams));
+  closing.push(() => drain(server, streams, workers));
   await listen(server.app, config);
   const { port } = server.app.server.address() as AddressInfo;
   return `http://${hostOf(config.host)}:${port}`;
 }
 
-async function drain({ app, refuse }: Server, streams: Streams): Promise<void> {
+async function drain({ app, refuse }: Server, streams: Streams, workers: WorkerTasks): Promise<void> {
   refuse();
   streams.close();
+  workers.close();
   const timer = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS);
   await app.close();
   clearTimeout(timer);

@@ -43,6 +43,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   { name: 'task', group: WATCH, summary: 'List and answer what waits for a person', load: () => import('./task.ts') },
   { name: 'event', group: WATCH, summary: 'Send an event to waiting runs', load: () => import('./event.ts') },
+  {
+    name: 'worker',
+    group: OPERATE,
+    summary: 'Do domainTask nodes with functions of your own',
+    load: () => import('./worker.ts'),
+  },
   { name: 'daemon', group: OPERATE, summary: 'Start, stop and look at the daemon', load: () => import('./daemon.ts') },
   {
     name: 'env',

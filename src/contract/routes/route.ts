@@ -10,7 +10,8 @@ export type BodySpec =
 
 /** What a success answers. `stream` is Server-Sent Events whose data is JSON by the schema. */
 export type AnswerSpec =
-  | { readonly kind: 'json'; readonly status: 200 | 201; readonly schema: TSchema }
+  /** `orNone`: 204 without a body is a success too. */
+  | { readonly kind: 'json'; readonly status: 200 | 201; readonly schema: TSchema; readonly orNone?: true }
   | { readonly kind: 'stream'; readonly status: 200; readonly schema: TSchema }
   | { readonly kind: 'text'; readonly status: 200; readonly contentType: string }
   | { readonly kind: 'bytes'; readonly status: 200 }

@@ -57,6 +57,9 @@ export interface ExecutorContext {
 /** Does one attempt; its value becomes the node's result. Throws WorkError for what a flow can handle. */
 export type Executor = (input: JsonObject, context: ExecutorContext) => Promise<Json>;
 
+/** Why a signal aborted: the node itself is over. Without it the work may go on later, in this daemon or the next. */
+export const WITHDRAWN = new Error('the node was withdrawn');
+
 /** An executor with what it keeps between attempts (connections, threads). */
 export interface Service {
   readonly execute: Executor;

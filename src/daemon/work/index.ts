@@ -7,7 +7,9 @@ import {
   type WorkKind,
 } from './attempt.ts';
 import { createCommand } from './command.ts';
-import { type Service, WorkError, type WorkSettings } from './executor.ts';
+import { createDomain } from './domain.ts';
+import { createEmail } from './email.ts';
+import { type Service, WITHDRAWN, WorkError, type WorkSettings } from './executor.ts';
 import { createHttp } from './http.ts';
 import { createMemory } from './memory.ts';
 import type { WorkPorts } from './ports.ts';
@@ -50,6 +52,11 @@ export interface Work {
 
 const DEFAULT_CONCURRENT = 64;
 const CLOSE_WAIT_MS = 8000;
+/**
+ * Work that mostly waits for a worker, or for other flows whose own work needs places: it takes none itself, so that neither
+ * many of it stop all other work, nor any of it waits for a place that it holds.
+ */
+const WAITS_FOR_OTHERS: ReadonlySet<WorkKind> = new Set(['domain', 'agent']);
 
 interface Attempt {
   readonly item: WorkItem;
@@ -63,8 +70,10 @@ export function createWork({ settings, environment, log, ports = {} }: WorkOptio
   const limit = settings.maxConcurrent ?? DEFAULT_CONCURRENT;
   // Maps keep the order of insertion: the queue is first in, first out, and an abort finds its entry at once.
   const queue = new Map<string, Attempt>();
+  const unhurried = new Map<string, Attempt>();
   const current = new Map<string, Attempt>();
   const ending = new Set<Promise<void>>();
+  let busy = 0;
   let closed = false;
   let scheduled: NodeJS.Immediate | undefined;
 
@@ -74,16 +83,26 @@ export function createWork({ settings, environment, log, ports = {} }: WorkOptio
 
   function fill(): void {
     scheduled = undefined;
+    for (const [key, attempt] of unhurried) {
+      unhurried.delete(key);
+      void begin(key, attempt);
+    }
     for (const [key, attempt] of queue) {
-      if (ending.size >= limit) return;
+      if (busy >= limit) return;
       queue.delete(key);
-      current.set(key, attempt);
-      const run = perform(key, attempt).finally(() => {
-        ending.delete(run);
+      busy += 1;
+      void begin(key, attempt).then(() => {
+        busy -= 1;
         schedule();
       });
-      ending.add(run);
     }
+  }
+
+  function begin(key: string, attempt: Attempt): Promise<void> {
+    current.set(key, attempt);
+    const run = perform(key, attempt).finally(() => ending.delete(run));
+    ending.add(run);
+    return run;
   }
 
   async function perform(key: string, attempt: Attempt): Promise<void> {
@@ -105,11 +124,12 @@ export function createWork({ settings, environment, log, ports = {} }: WorkOptio
     unexpected: (error) => log.error({ error, ...placeOf(item) }, 'work failed unexpectedly'),
   });
 
-  function abort(key: string): void {
+  function abort(key: string, reason?: Error): void {
     queue.delete(key);
+    unhurried.delete(key);
     const attempt = current.get(key);
     current.delete(key);
-    attempt?.controller.abort();
+    attempt?.controller.abort(reason);
   }
 
   return {
@@ -117,20 +137,22 @@ export function createWork({ settings, environment, log, ports = {} }: WorkOptio
       if (closed) return;
       const key = keyOf(item.instanceId, item.activation);
       abort(key);
-      queue.set(key, { item, done, controller: new AbortController() });
+      const line = WAITS_FOR_OTHERS.has(item.kind) ? unhurried : queue;
+      line.set(key, { item, done, controller: new AbortController() });
       schedule();
     },
-    abort: (instanceId, activation) => abort(keyOf(instanceId, activation)),
+    abort: (instanceId, activation) => abort(keyOf(instanceId, activation), WITHDRAWN),
     get running() {
       return ending.size;
     },
     get queued() {
-      return queue.size;
+      return queue.size + unhurried.size;
     },
     async close() {
       closed = true;
       clearImmediate(scheduled);
       queue.clear();
+      unhurried.clear();
       for (const key of [...current.keys()]) abort(key);
       await atMost(CLOSE_WAIT_MS, Promise.all(ending));
       await Promise.all([...services.values()].map((service) => service.close?.()));
@@ -138,13 +160,18 @@ export function createWork({ settings, environment, log, ports = {} }: WorkOptio
   };
 }
 
-function createServices(settings: WorkSettings, { memory }: Partial<WorkPorts>): ReadonlyMap<WorkKind, Service> {
+function createServices(
+  settings: WorkSettings,
+  { memory, domain, files }: Partial<WorkPorts>,
+): ReadonlyMap<WorkKind, Service> {
   const services = new Map<WorkKind, Service>([
     ['http', createHttp(settings)],
     ['command', createCommand()],
     ['script', createScript(settings)],
+    ['email', createEmail(files)],
   ]);
   if (memory !== undefined) services.set('memory', createMemory(memory));
+  if (domain !== undefined) services.set('domain', createDomain(domain.local, domain.workers));
   return services;
 }
 

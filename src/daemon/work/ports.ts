@@ -1,8 +1,27 @@
+import type { Readable } from 'node:stream';
 import type { Json } from '../../engine/json.ts';
+import type { Handler } from '../../index.ts';
+import type { WorkerTasks } from './worker-tasks.ts';
 
 /** What executors need of the rest of the daemon, kept small; `daemon.ts` joins them. Asked for at each attempt. */
 export interface WorkPorts {
   readonly memory: () => Memory;
+  readonly files: () => StoredFiles;
+  readonly domain: { readonly local: LocalHandlers; readonly workers: WorkerTasks };
+}
+
+/** Uploaded files: what values of inputType `file` refer to. */
+export interface StoredFiles {
+  /** Opens a file's content; undefined where the organization has no such file. Who asked reads or destroys it. */
+  open(organizationId: string, fileId: string): Promise<StoredFile | undefined>;
+}
+
+export interface StoredFile {
+  readonly name: string;
+  readonly contentType: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly content: Readable;
 }
 
 /** Whose memory: a flow's, or (without processId) the whole organization's. */
@@ -26,4 +45,13 @@ export interface Memory {
   set(scope: MemoryScope, key: string, value: Json, idempotencyKey?: string): Promise<{ readonly value: Json }>;
   append(scope: MemoryScope, key: string, value: Json, idempotencyKey?: string): Promise<readonly Json[]>;
   remove(scope: MemoryScope, key: string, idempotencyKey?: string): Promise<boolean>;
+}
+
+/** Functions of the user's own that are loaded in this process, by name. */
+export interface LocalHandlers {
+  get(name: string): Handler | undefined;
+  /** Resolves when those that were there at the start are loaded. */
+  readonly ready: Promise<void>;
+  /** Calls `listener` after each change; returns what ends that. */
+  onChange(listener: () => void): () => void;
 }
