@@ -1,5 +1,5 @@
 import type { Body, Connection, Node } from './flow.ts';
-import { type JoinTokens, joinKey } from './state.ts';
+import { type JoinTokens, joinKey, placeOf } from './state.ts';
 import type { Turn } from './turn.ts';
 
 const joins = (node: Node): boolean => node.type === 'parallelGateway' || node.type === 'inclusiveGateway';
@@ -22,31 +22,44 @@ function fire(turn: Turn, node: string, scope: number, tokens: JoinTokens): void
 }
 
 /**
- * Fires one inclusive join that no other live token of its scope can still reach (semantics 6); false when there is none.
- * Asked whenever no token can move by itself.
+ * Fires inclusive joins that no other live token of their scope can still reach (semantics 6), at most one in each scope;
+ * false when there is none. Asked whenever no token can move by itself.
  */
-export function fireInclusiveJoin(turn: Turn): boolean {
-  for (const [key, tokens] of turn.draft.joins) {
-    const slash = key.indexOf('/');
-    const scope = Number(key.slice(0, slash));
-    const node = key.slice(slash + 1);
-    const body = turn.body(scope);
-    if (body.nodes.get(node)?.type !== 'inclusiveGateway' || awaited(turn, body, scope, node)) continue;
+export function fireInclusiveJoins(turn: Turn): boolean {
+  const standing = [...turn.draft.joins].map(([key, tokens]) => ({ ...placeOf(key), tokens }));
+  const waiting = standing.filter(({ scope, node }) => isInclusive(turn.body(scope), node));
+  if (waiting.length === 0) return false;
+  const occupied = occupiedNodes(turn, standing);
+  const fired = new Set<number>();
+  for (const { scope, node, tokens } of waiting) {
+    if (fired.has(scope) || isAwaited(turn.body(scope), node, occupied.get(scope) ?? [])) continue;
+    fired.add(scope);
     fire(turn, node, scope, tokens);
-    return true;
   }
-  return false;
+  return fired.size > 0;
 }
 
-function awaited(turn: Turn, body: Body, scope: number, join: string): boolean {
+const isInclusive = (body: Body, node: string): boolean => body.nodes.get(node)?.type === 'inclusiveGateway';
+
+/** The nodes at which tokens are, by scope. */
+function occupiedNodes(
+  turn: Turn,
+  standing: readonly { readonly scope: number; readonly node: string }[],
+): ReadonlyMap<number, ReadonlySet<string>> {
+  const occupied = new Map<number, Set<string>>();
+  const add = (scope: number, node: string): void => {
+    const nodes = occupied.get(scope);
+    if (nodes === undefined) occupied.set(scope, new Set([node]));
+    else nodes.add(node);
+  };
+  for (const { scope, node } of turn.draft.active.values()) add(scope, node);
+  for (const { scope, node } of standing) add(scope, node);
+  return occupied;
+}
+
+function isAwaited(body: Body, join: string, occupied: Iterable<string>): boolean {
   const sources = reaching(body, join);
-  for (const activation of turn.draft.active.values()) {
-    if (activation.scope === scope && sources.has(activation.node)) return true;
-  }
-  for (const key of turn.draft.joins.keys()) {
-    if (key !== joinKey(scope, join) && key.startsWith(`${scope}/`) && sources.has(key.slice(key.indexOf('/') + 1)))
-      return true;
-  }
+  for (const node of occupied) if (sources.has(node)) return true;
   return false;
 }
 

@@ -1,5 +1,5 @@
 import { advance } from './loop.ts';
-import { type Failure, type Owed, ROOT_SCOPE } from './state.ts';
+import { type Failure, type Owed, placeOf, ROOT_SCOPE } from './state.ts';
 import type { Turn } from './turn.ts';
 
 /** Nothing is left in a scope: the instance completes, or the loop goes on to its next iteration. */
@@ -67,9 +67,8 @@ export function standstill(turn: Turn): void {
   if (joins.size === 0) return;
   for (const activation of active.values()) if (activation.phase !== 'body') return;
   const missing = [...joins].map(([key, tokens]) => {
-    const slash = key.indexOf('/');
-    const node = key.slice(slash + 1);
-    const incoming = turn.body(Number(key.slice(0, slash))).incoming.get(node) ?? [];
+    const { scope, node } = placeOf(key);
+    const incoming = turn.body(scope).incoming.get(node) ?? [];
     const never = incoming.filter(({ id }) => !tokens.has(id)).map(({ from }) => `${from} → ${node}`);
     return { node, text: `"${node}" still waits for ${never.join(', ')}` };
   });

@@ -158,3 +158,9 @@ export type Owed =
 
 export const ROOT_SCOPE = 0;
 export const joinKey = (scope: number, node: string): string => `${scope}/${node}`;
+
+/** Where the tokens of `joins` under this key stand. */
+export function placeOf(key: string): { readonly scope: number; readonly node: string } {
+  const slash = key.indexOf('/');
+  return { scope: Number(key.slice(0, slash)), node: key.slice(slash + 1) };
+}

@@ -5,7 +5,7 @@ import type { Draft } from './draft.ts';
 import type { Assignment, Event, LogLevel } from './event.ts';
 import { fail, NodeError } from './failure.ts';
 import type { Body, Connection, Flow, Node } from './flow.ts';
-import { arrive, fireInclusiveJoin } from './join.ts';
+import { arrive, fireInclusiveJoins } from './join.ts';
 import { type Json, type JsonObject, jsonSize, member, withPaths } from './json.ts';
 import { type Condition, ExpressionError, test } from './juel/index.ts';
 import { behaviourOf } from './nodes/index.ts';
@@ -70,7 +70,7 @@ export class Turn {
         this.visit(this.draft.ready[0] as number, () => this.#enter());
         steps += 1 + Math.floor((this.draft.size + this.#written) / STEP_BYTES);
       }
-    } while (this.draft.stateCd === 0 && fireInclusiveJoin(this));
+    } while (this.draft.stateCd === 0 && fireInclusiveJoins(this));
     if (this.draft.stateCd === 0) standstill(this);
   }
 

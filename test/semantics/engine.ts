@@ -65,14 +65,22 @@ export class World {
   readonly runs: Run[] = [];
   /** All events of all instances as they would be written: `<instance> <type> <node>`, in the order of the frames. */
   readonly trace: string[] = [];
+  readonly #instances: number;
   readonly #flows = new Map<string, Flow>();
   readonly #waiting = new Map<string, Waiting>();
   /** Children whose end their parent was told. */
   readonly #told = new Set<Run>();
   #frame = new Map<Run, string[]>();
 
-  constructor(limits: Partial<Limits> = {}) {
+  /** No instance starts another once there are `instances`. */
+  constructor(limits: Partial<Limits> = {}, instances = 1000) {
     this.limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#instances = instances;
+  }
+
+  /** Subscriptions that wait. */
+  get waiting(): number {
+    return this.#waiting.size;
   }
 
   /** Makes a flow known by its id, for subProcess and callProcess. */
@@ -186,6 +194,7 @@ export class World {
   }
 
   #startOther(run: Run, owed: Extract<Owed, { kind: 'startChild' | 'call' }>): DeliveryAnswer {
+    if (this.runs.length >= this.#instances) return { ok: false, code: 'CALL_LIMIT', message: 'too many instances' };
     if (owed.kind === 'startChild' && owed.processId === undefined) {
       return begun(this.#begin(run.flow, { ...START, ...inlineChild(run.flow, run.state, owed) }));
     }
