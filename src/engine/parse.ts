@@ -25,7 +25,7 @@ export function compile(text: string): Compiled {
 function readFlow(text: string, problems: Problems): Flow | undefined {
   const root = readSource(text, problems);
   if (root === undefined || root.broken) return undefined;
-  const file: File = { text, problems, set: new Set(), used: new Map() };
+  const file: File = { text, problems, set: new Map(), used: new Map() };
   const at = new Place(file, root);
   if (!isObject(root.value)) {
     const message = `a flow file holds a map with \`id\`, \`name\` and \`nodes\`, but this is ${inWords(root.value, at)}`;

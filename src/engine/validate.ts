@@ -3,8 +3,10 @@ import { closest } from './keys/suggest.ts';
 import { type ReadBody, startsOf } from './parse/nodes.ts';
 import type { File } from './parse/place.ts';
 import { checkBoundaries } from './validate/boundaries.ts';
+import { checkEndless } from './validate/endless.ts';
 import { checkNames } from './validate/names.ts';
 import { checkNodes } from './validate/node.ts';
+import { checkOrder } from './validate/order.ts';
 import { checkReach } from './validate/reach.ts';
 
 /** So many dangling connections get a proposal; comparing with every id costs time. */
@@ -23,8 +25,10 @@ export function validate(root: ReadBody, bodies: ReadonlyMap<string, At>, file: 
     checkBoundaries(body, propose);
     checkNodes(body);
     checkReach(body);
+    checkEndless(body);
   }
   checkNames(file);
+  checkOrder(root, file);
 }
 
 function* bodiesOf(body: ReadBody): Generator<ReadBody> {

@@ -174,6 +174,105 @@ t.test('a variable that is almost the name of one that is set', async (t) => {
   ]);
 });
 
+t.test('a variable that is only set later', async (t) => {
+  const flow = (use: string, more = '', variables = '') =>
+    `id: 7c9e6679-7425-40de-944b-e07fc1f90ae7\nname: Test\n${variables}nodes:
+  start: { type: startEvent, next: use }
+  use: { ${use} }
+  ship: { type: scriptTask, script: 1, result: shipment, next: after }
+  after: { type: outputNode, value: "{shipment}" }${more}\n`;
+  const read = 'type: outputNode, value: "Sent {shipment.id}", next: ship';
+  t.match(warnings(flow(read)), [
+    { code: 'SET_LATER', line: 5, message: /only `ship` sets it/, path: 'nodes.use.value' },
+  ]);
+  t.match(warnings(flow('type: ifElse, condition: "${shipment == 1}", then: ship')), [{ code: 'SET_LATER' }]);
+  t.strictSame(warnings(flow(read, '', 'variables: { shipment: null }\n')), [], 'it has a default');
+  t.strictSame(warnings(flow(read).replace('next: after', 'next: [use, after]')), [], 'it comes round again');
+  t.strictSame(warnings(flow('type: task, next: ship')), [], 'read after it is set');
+  t.strictSame(
+    warnings(flow('type: userTask, title: "{other}", next: ship')),
+    [],
+    'set by nobody: start data may bring it',
+  );
+  const asked = read.replace('type: outputNode', 'type: outputNode, errorFlow: ask');
+  t.strictSame(
+    warnings(flow('type: userTask, next: use2', `\n  use2: { ${read} }`)),
+    [],
+    'the data of a task may bring it',
+  );
+  t.match(warnings(flow(asked, '\n  ask: { type: userTask }')), [{ code: 'SET_LATER' }], 'but not of a later task');
+  t.strictSame(
+    warnings(
+      flow('type: setVariable, set: { order.id: "{shipment}" }, next: ship').replace(
+        'result: shipment',
+        'result: shipment.id',
+      ),
+    ),
+    [],
+    'a dotted name is expected to be there',
+  );
+  const loop = (body: string) => flow(`type: loopNode, times: 2, next: ship, nodes: { ${body} }`);
+  t.match(warnings(loop('a: { type: outputNode, value: "{shipment}" }')), [{ code: 'SET_LATER' }], 'inside of a loop');
+  t.strictSame(
+    warnings(loop('a: { type: outputNode, value: "{seen}", next: b }, b: { type: setVariable, set: { seen: 1 } }')),
+    [],
+    'the iteration before may have set it',
+  );
+});
+
+t.test('cycles without a way out', async (t) => {
+  const round = (a: string, b = 'type: task') =>
+    warnings(flowOf(`  start: { type: startEvent, next: a }\n  a: { ${a}, next: b }\n  b: { ${b}, next: a }`));
+  t.match(round('type: task'), [{ code: 'ENDLESS', path: 'nodes.a', message: /^`a`, `b` lead round and round/ }]);
+  t.match(round('type: serviceTask, service: http, request: { url: "http://a" }'), [{ code: 'ENDLESS' }]);
+  for (const wait of ['type: userTask', 'type: intermediateCatchEvent, timer: PT1M', 'type: domainTask, handler: x']) {
+    t.strictSame(round(wait), [], `${wait} waits`);
+  }
+  const way = '{ to: done, condition: "${a}" }, { to: a, default: true }';
+  const left = (nodes: string) => warnings(flowOf(`  start: { type: startEvent, next: a }\n${nodes}`));
+  t.strictSame(left(`  a: { type: exclusiveGateway, next: [${way}] }\n  done: { type: endEvent }`), []);
+  t.strictSame(left('  a: { type: ifElse, condition: "${a}", then: a }'), [], 'without `else` its token ends');
+  t.match(left('  a: { type: ifElse, condition: "${a}", then: a, else: a }'), [{ message: /^`a` leads round/ }]);
+  t.strictSame(left('  a: { type: scriptTask, script: 1, next: a, errorFlow: b }\n  b: { type: task }'), []);
+  t.strictSame(
+    left('  a: { type: scriptTask, script: 1, next: a }\n  b: { type: boundaryEvent, attachedTo: a, error: X }'),
+    [],
+    'a boundary event leads out',
+  );
+  t.match(
+    left('  a: { type: task, next: [b, c] }\n  b: { type: task, next: b }\n  c: { type: task, next: c }'),
+    [{ path: 'nodes.b' }, { path: 'nodes.c' }],
+    'each by itself; what only leads there is not to blame',
+  );
+  t.match(
+    left('  a: { type: task }\n  b: { type: task, next: b }'),
+    [{ code: 'UNREACHABLE' }],
+    'one warning is enough',
+  );
+  t.match(
+    left('  a: { type: loopNode, times: 2, nodes: { s: { type: startEvent, next: b }, b: { type: task, next: b } } }'),
+    [{ code: 'ENDLESS', path: 'nodes.a.nodes.b' }],
+  );
+});
+
+t.test('a loop whose condition is always true', async (t) => {
+  const loop = (keys: string, body = 'a: { type: task }', more = '') =>
+    warnings(
+      nodeOf(`type: loopNode, ${keys}, nodes: { ${body} } }${more && `\n  b: { ${more} }`}`.replace(/ \}$/, '')),
+    );
+  t.match(loop('condition: "${true}"'), [{ code: 'ENDLESS', path: 'nodes.it.condition' }]);
+  t.match(loop('condition: "${1 < 2}"'), [{ code: 'ENDLESS' }]);
+  t.strictSame(loop('condition: "${false}"'), []);
+  t.strictSame(loop('condition: "${loop.index < 3}"'), []);
+  t.strictSame(loop('condition: "${true}", timeout: PT1H'), []);
+  t.strictSame(loop('condition: "${true}", errorFlow: done'), []);
+  t.strictSame(loop('condition: "${true}"', 'a: { type: endEvent, error: ENOUGH }'), [], 'the body throws');
+  t.strictSame(
+    loop('condition: "${true}"', 'a: { type: task }', 'type: boundaryEvent, attachedTo: it, timer: PT1H'),
+    [],
+  );
+});
+
 t.test('warnings alone do not keep a flow from compiling', async (t) => {
   const { flow, problems } = compile(nodeOf('type: inputNode, inputType: textbox'));
   t.ok(flow);

@@ -41,8 +41,8 @@ export interface At {
   warning(code: string, message: string, detail?: Detail): undefined;
   /** A variable is read here, by its first name. */
   uses(variable: string, offset: number): void;
-  /** A variable is set here, by its first name. */
-  sets(variable: string): void;
+  /** A variable is set here, by its first name; `inside` of it only, where it is expected to be there already. */
+  sets(variable: string, inside?: boolean): void;
   /** A connection from the enclosing node to the one that is named here; `key` makes its id: `<node>.<key>`. */
   connect(key: string, to: string): Connection;
   /** Reads the map of nodes here as a body of its own, which the enclosing node carries. */

@@ -116,7 +116,7 @@ export function variablePath(text: string, at: At, onKey = false): readonly stri
     const message = "environment values can't be set by a flow: `env` only reads what `wfx env set` stored";
     return at.error('BAD_VARIABLE_NAME', message, { onKey });
   }
-  at.sets(path[0] as string);
+  at.sets(path[0] as string, path.length > 1);
   return path;
 }
 

@@ -15,10 +15,16 @@ export interface Owner {
 export interface File {
   readonly text: string;
   readonly problems: Problems;
-  /** First names of the variables that something sets. */
-  readonly set: Set<string>;
-  /** First names of the variables that something reads, with the first place. */
-  readonly used: Map<string, { readonly at: At; readonly offset: number }>;
+  /** First names of the variables that something sets, with the nodes that do; '' is what an instance begins with. */
+  readonly set: Map<string, Set<string>>;
+  /** First names of the variables that something reads, with the first place in each node. */
+  readonly used: Map<string, Map<string, Use>>;
+}
+
+/** Where a variable is read. */
+export interface Use {
+  readonly at: At;
+  readonly offset: number;
 }
 
 /** A value in the source tree, as the kinds see it. */
@@ -98,11 +104,14 @@ export class Place implements At {
 
   uses(variable: string, offset: number): void {
     const { used } = this.#file;
-    if (!used.has(variable)) used.set(variable, { at: this, offset });
+    const byNode = used.get(variable) ?? new Map<string, Use>();
+    if (!byNode.has(this.node)) byNode.set(this.node, { at: this, offset });
+    used.set(variable, byNode);
   }
 
-  sets(variable: string): void {
-    this.#file.set.add(variable);
+  sets(variable: string, inside = false): void {
+    const { set } = this.#file;
+    set.set(variable, (set.get(variable) ?? new Set()).add(inside ? '' : this.node));
   }
 
   connect(key: string, to: string): Connection {

@@ -5,7 +5,7 @@ import type { File } from '../parse/place.ts';
 const MAX_NAMES = 500;
 
 /** Variables that the engine sets (interface "Variables set by triggers", "Input Node"; decisions §4). */
-const BUILT_IN = [
+export const BUILT_IN: readonly string[] = [
   'env',
   'error',
   'loop',
@@ -32,14 +32,15 @@ const BUILT_IN = [
  */
 export function checkNames({ set, used }: File): void {
   if (used.size > MAX_NAMES || set.size > MAX_NAMES) return;
-  const known = [...set, ...BUILT_IN];
-  for (const [name, { at, offset }] of used) {
-    if (known.includes(name)) continue;
+  const known = [...set.keys(), ...BUILT_IN];
+  for (const [name, places] of used) {
+    const [first] = places.values();
+    if (first === undefined || known.includes(name)) continue;
     const meant = known.find((other) => isSlip(name, other));
     if (meant === undefined) continue;
-    at.warning('UNKNOWN_VARIABLE', `nothing in the flow sets \`${name}\``, {
+    first.at.warning('UNKNOWN_VARIABLE', `nothing in the flow sets \`${name}\``, {
       hint: `did you mean \`${meant}\`?`,
-      offset,
+      offset: first.offset,
     });
   }
 }

@@ -1,14 +1,14 @@
 import { idsIn, namedBy, type ReadBody, type ReadNode, startsOf } from '../parse/nodes.ts';
+import { edgesOf, follow } from './graph.ts';
 
 /** Warns of nodes that no token reaches, and of parallel joins that can never have all of theirs. */
 export function checkReach(body: ReadBody): void {
   const starts = startsOf(body);
   if (starts.length !== 1) return;
-  const attached = boundariesByActivity(body);
+  const edges = edgesOf(body);
   const reached = follow(
     starts.map((node) => node.id),
-    body,
-    attached,
+    edges,
   );
   for (const node of body.nodes.values()) {
     if (reached.has(node.id) || isOrphan(node, body)) continue;
@@ -17,42 +17,13 @@ export function checkReach(body: ReadBody): void {
       hint: 'connect it, or remove it',
     });
   }
-  warnOfJoins(body, reached, follow(forkTargets(body), body, attached));
+  warnOfJoins(body, reached, follow(forkTargets(body), edges));
 }
 
 /** A boundary event on a node that is not there: its own problem. */
 function isOrphan(node: ReadNode, body: ReadBody): boolean {
   const activity = node.raw['attachedTo'];
   return node.type === 'boundaryEvent' && !(typeof activity === 'string' && body.nodes.has(activity));
-}
-
-function boundariesByActivity(body: ReadBody): ReadonlyMap<string, readonly string[]> {
-  const attached = new Map<string, string[]>();
-  for (const { id, type, raw } of body.nodes.values()) {
-    const activity = raw['attachedTo'];
-    if (type !== 'boundaryEvent' || typeof activity !== 'string') continue;
-    const list = attached.get(activity);
-    if (list === undefined) attached.set(activity, [id]);
-    else list.push(id);
-  }
-  return attached;
-}
-
-/** All nodes that tokens at `from` can come to, those themselves included. */
-function follow(
-  from: readonly string[],
-  body: ReadBody,
-  attached: ReadonlyMap<string, readonly string[]>,
-): ReadonlySet<string> {
-  const reached = new Set<string>();
-  const open = [...from];
-  for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    const node = body.nodes.get(id);
-    if (node === undefined || reached.has(id)) continue;
-    reached.add(id);
-    open.push(...namedBy(node), ...(attached.get(id) ?? []));
-  }
-  return reached;
 }
 
 /** Where tokens go that are more than one. */
