@@ -13,6 +13,20 @@ export class UsageError extends Error {
 }
 
 const Count = Type.Integer({ minimum: 1 });
+const AiProvider = Type.Object(
+  {
+    type: Type.Enum(['openai-compatible', 'anthropic']),
+    baseURL: Type.String({ pattern: '^https?://' }),
+    apiKey: Type.Optional(Type.String({ minLength: 1 })),
+    /** The name of an environment value (`wfx env set --secret`) that holds the key. */
+    apiKeyEnv: Type.Optional(Type.String({ minLength: 1 })),
+    model: Type.Optional(Type.String({ minLength: 1 })),
+    structuredOutputs: Type.Optional(Type.Boolean()),
+    speechModel: Type.Optional(Type.String({ minLength: 1 })),
+    transcriptionModel: Type.Optional(Type.String({ minLength: 1 })),
+  },
+  { additionalProperties: false },
+);
 /** `<WFX_HOME>/settings.json`, all of it optional. Flags and variables come before it. */
 const SettingsFile = Type.Object(
   {
@@ -36,6 +50,12 @@ const SettingsFile = Type.Object(
           /** Milliseconds. */
           scriptTimeLimit: Type.Optional(Count),
         },
+        { additionalProperties: false },
+      ),
+    ),
+    ai: Type.Optional(
+      Type.Object(
+        { providers: Type.Record(Type.String({ minLength: 1 }), AiProvider) },
         { additionalProperties: false },
       ),
     ),
@@ -82,6 +102,7 @@ export interface Config {
   readonly maxFileBytes: number;
   readonly logLevel: LogLevel;
   readonly work: NonNullable<SettingsFile['work']>;
+  readonly ai: SettingsFile['ai'];
   readonly smtp: SettingsFile['smtp'];
   readonly limits: NonNullable<SettingsFile['limits']>;
   /** File descriptor for one JSON line that says whether the daemon is ready. */
@@ -119,6 +140,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     maxFileBytes: settings.maxFileBytes ?? 64 * MiB,
     logLevel: settings.logLevel ?? 'info',
     work: settings.work ?? {},
+    ai: settings.ai,
     smtp: settings.smtp,
     limits: settings.limits ?? {},
     readyFd: numberIn(flags['ready-fd'], '--ready-fd', 1024),

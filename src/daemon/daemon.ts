@@ -114,9 +114,9 @@ async function openData(config: Config, log: Logger, closing: (() => Promise<voi
 }
 
 function openWork(config: Config, log: Logger, ports: Partial<WorkPorts>, stores: () => Stores): Work {
-  const { allowCommands, work, smtp } = config;
+  const { allowCommands, work, smtp, ai } = config;
   return createWork({
-    settings: { allowCommands, ...work, ...(smtp === undefined ? {} : { smtp }) },
+    settings: { allowCommands, ...work, ...(smtp === undefined ? {} : { smtp }), ...(ai === undefined ? {} : { ai }) },
     environment: (organizationId, environment) => ({
       values: (name) => stores().environment.value(organizationId, environment as Environment, name),
       secrets: stores().environment.secrets(organizationId, environment as Environment),

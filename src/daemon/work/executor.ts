@@ -12,6 +12,30 @@ export interface WorkSettings {
   readonly scriptTimeLimit?: number;
   /** The server that takes mail; without it `service: email` fails with EMAIL_NOT_CONFIGURED. */
   readonly smtp?: SmtpSettings;
+  /** Without it aiTask and callAgent fail with AI_NOT_CONFIGURED. */
+  readonly ai?: AiSettings;
+}
+
+/** Where language models, and voices, are. */
+export interface AiSettings {
+  /** By name; the first one is used where a node names none. */
+  readonly providers: Readonly<Record<string, AiProvider>>;
+}
+
+export interface AiProvider {
+  readonly type: 'openai-compatible' | 'anthropic';
+  /** Such as `http://127.0.0.1:11434/v1`. */
+  readonly baseURL: string;
+  readonly apiKey?: string;
+  /** The name of an environment value that holds the key: `wfx env set --secret`. */
+  readonly apiKeyEnv?: string;
+  /** The model of nodes that name none. */
+  readonly model?: string;
+  /** Whether the provider takes JSON Schemas as `response_format`; default true. Answers are checked in any case. */
+  readonly structuredOutputs?: boolean;
+  /** Models of voiceTask; default `tts-1` and `whisper-1`. */
+  readonly speechModel?: string;
+  readonly transcriptionModel?: string;
 }
 
 export interface SmtpSettings {

@@ -1,3 +1,4 @@
+import { createAi } from './ai.ts';
 import {
   type AttemptOptions,
   type Environment,
@@ -168,6 +169,7 @@ function createServices(
     ['http', createHttp(settings)],
     ['command', createCommand()],
     ['script', createScript(settings)],
+    ['ai', createAi()],
     ['email', createEmail(files)],
   ]);
   if (memory !== undefined) services.set('memory', createMemory(memory));
