@@ -1,8 +1,9 @@
 import t from 'tap';
 import { prepareWork } from '../../src/engine/index.ts';
-import type { Json, JsonObject } from '../../src/engine/json.ts';
+import type { JsonObject } from '../../src/engine/json.ts';
+import { models } from '../daemon/models.ts';
 import { pure } from './pure.ts';
-import { flowData, flowText, outside, refusal, service } from './service.ts';
+import { flowData, outside, refusal, service, serviceWith } from './service.ts';
 
 t.test('invoice-intake', async (t) => {
   const archive = await outside(t);
@@ -167,33 +168,53 @@ t.test('llm-triage, up to the model', async (t) => {
   });
 });
 
-t.test('llm-triage, from the model on', async (t) => {
+t.test('llm-triage, with a model', async (t) => {
   const forge = await outside(t);
-  const own = await service(t);
-  const model = /^ {2}ask:\n {4}type: aiTask[\s\S]*?(?=^ {2}parse:)/m;
-  await own.publish(
-    flowText('llm-triage').replace(model, '  ask: { type: setVariable, set: { answer: "{given}" }, next: parse }\n'),
-  );
-  const answered = (given: Json) => own.start('llm-triage', { ...flowData('llm-triage'), forgeUrl: forge.url, given });
+  forge.answer('GET /guidelines', { tone: 'kind' });
+  let given = '';
+  const model = await models(t, () => ({ text: given }));
+  const local = { type: 'openai-compatible', baseURL: `${model.url}/v1`, model: 'small' };
+  const own = await serviceWith(t, { ai: { providers: { local } } }, 'llm-triage');
+  const answered = (answer: string, data = flowData('llm-triage')) => {
+    given = answer;
+    return own.start('llm-triage', { ...data, forgeUrl: forge.url });
+  };
 
-  await t.test('JSON, as text, in a code fence, or read already', async (t) => {
+  await t.test('JSON, by itself or in a code fence', async (t) => {
     const triage = { label: 'bug', confidence: 0.95, reply: 'Thank you.' };
     const text = JSON.stringify(triage);
-    for (const given of [text, `\`\`\`json\n${text}\n\`\`\``, triage, text.replace('0.95', '"0.95"')]) {
-      const run = await answered(given);
+    for (const answer of [text, `\`\`\`json\n${text}\n\`\`\``, text.replace('0.95', '"0.95"')]) {
+      const run = await answered(answer);
       t.match((await run.ended()).data, { outcome: 'commented', triage: { label: 'bug' } });
       t.strictSame(forge.bodies('POST /issues/17/comments').at(-1), { label: 'bug', text: 'Thank you.' });
     }
+    t.match(model.asked[0]?.body.messages, [
+      { role: 'system', content: /guidelines:\n\{"tone":"kind"\}/ },
+      { role: 'user', content: /^# Totals are wrong\n\nSince yesterday/ },
+    ]);
   });
 
   await t.test('no JSON, or nothing sure in it: a person is asked', async (t) => {
     const before = forge.bodies('POST /issues/17/comments').length;
-    for (const given of ['I think this is a bug.', '', 'null', '{"label":"bug","confidence":null}', '{}', '[]']) {
-      const run = await answered(given);
-      t.match((await run.task('review')).form['title'], 'Issue 17: Totals are wrong', given);
+    for (const answer of ['I think this is a bug.', '', 'null', '{"label":"bug","confidence":null}', '{}', '[]']) {
+      const run = await answered(answer);
+      t.match((await run.task('review')).form['title'], 'Issue 17: Totals are wrong', answer);
       await run.cancelTask('review');
       t.match((await run.ended()).data, { outcome: 'left alone' });
     }
     t.equal(forge.bodies('POST /issues/17/comments').length, before);
+  });
+
+  await t.test('braces of a stranger go to the model, and into the comment, as they are', async (t) => {
+    await own.client.call('setEnvironment', { body: { name: 'TOKEN', value: 'xyzzy' } });
+    const data = flowData('llm-triage');
+    const payload = data['webhookPayload'] as { issue: JsonObject } & JsonObject;
+    const title = 'Crash {env.TOKEN} {forgeUrl}';
+    const answer = { label: 'bug', confidence: 1, reply: 'About {env.TOKEN}: thank you.' };
+    const webhookPayload = { ...payload, issue: { ...payload.issue, title } };
+    await (await answered(JSON.stringify(answer), { ...data, webhookPayload })).ended();
+    t.match(JSON.stringify(model.asked.at(-1)?.body), title);
+    t.match(forge.bodies('POST /issues/17/comments').at(-1), { text: answer.reply });
+    t.notMatch(JSON.stringify([model.asked.at(-1)?.body, forge.asked]), /xyzzy/);
   });
 });

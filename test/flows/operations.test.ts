@@ -1,6 +1,34 @@
-import t from 'tap';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+import t, { type Test } from 'tap';
 import { pure } from './pure.ts';
-import { flowData, outside, refusal, service, visits } from './service.ts';
+import { flowData, outside, refusal, service, serviceWith, visits } from './service.ts';
+
+/** A mail server that takes every message; `received` are the raw ones. */
+async function mailbox(t: Test) {
+  const received: string[] = [];
+  const server = new SMTPServer({
+    authOptional: true,
+    hideSTARTTLS: true,
+    disableReverseLookup: true,
+    onData(stream, _session, callback) {
+      let raw = '';
+      stream.on('data', (chunk) => {
+        raw += String(chunk);
+      });
+      stream.on('end', () => {
+        received.push(raw);
+        callback();
+      });
+    },
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server.server, 'listening');
+  t.teardown(() => new Promise<void>((resolve) => server.close(resolve)));
+  const { port } = server.server.address() as AddressInfo;
+  return { received, smtp: { host: '127.0.0.1', port, from: 'wfx@acme.example' } };
+}
 
 t.test('ci-deploy', async (t) => {
   const ci = await outside(t);
@@ -277,15 +305,27 @@ t.test('regional-report', async (t) => {
   });
 
   const sales = await outside(t);
-  const own = await service(t, 'regional-report');
+  const mails = await mailbox(t);
+  const own = await serviceWith(t, { smtp: mails.smtp }, 'regional-report');
   const report = (regions: string[]) =>
     own.start('regional-report', { regions, salesUrl: sales.url, alertUrl: `${sales.url}/alerts` });
+
+  await t.test('the totals come by mail', async (t) => {
+    sales.answer('GET /sales', ({ query }) => ({ region: query.get('region'), amount: 7 }));
+    t.match((await (await report(['north', 'west'])).ended()).data, { outcome: 'sent', report: { total: 14 } });
+    const [mail = ''] = mails.received;
+    t.match(mail, /^To: sales@acme\.example\r$/m);
+    t.match(mail, /^Subject: Sales: 14\r$/m);
+    t.match(mail, /\r\nnorth: 7\r\nwest: 7\r\nTotal: 14\r\n/);
+    mails.received.length = 0;
+  });
 
   await t.test('no regions, or nothing sold: no mail', async (t) => {
     sales.answer('GET /sales', ({ query }) => ({ region: query.get('region'), amount: 0 }));
     t.match((await (await report([])).ended()).data, { outcome: 'no data', rows: [] });
     const ended = await (await report(['north & south', 'west'])).ended();
     t.match(ended.data, { outcome: 'no data', rows: [{ region: 'north & south' }, { region: 'west' }] });
+    t.strictSame(mails.received, []);
   });
 
   await t.test(

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -21,8 +21,12 @@ export const flowData = (name: string): JsonObject =>
 const idOf = (text: string): string => /^id: (\S+)/m.exec(text)?.[1] ?? '';
 
 /** A daemon with these example flows published; it is stopped and its data is removed after the test. */
-export async function service(t: Test, ...flows: string[]): Promise<Service> {
+export const service = (t: Test, ...flows: string[]): Promise<Service> => serviceWith(t, {}, ...flows);
+
+/** As `service`, with settings of the daemon's own. */
+export async function serviceWith(t: Test, settings: JsonObject, ...flows: string[]): Promise<Service> {
   const home = mkdtempSync(join(tmpdir(), 'wfx-flows-'));
+  writeFileSync(join(home, 'settings.json'), JSON.stringify(settings));
   process.env['WFX_KEYCHAIN'] = 'off';
   const config = readConfig(['--port', '0'], { ...process.env, WFX_HOME: home });
   const daemon = await startDaemon(config, createLog('error'));
