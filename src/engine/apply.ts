@@ -274,9 +274,8 @@ function startIteration(draft: Draft, n: number, id: number, as: string | undefi
   const named = loop.items === undefined ? { index: loop.next } : { index: loop.next, item };
   const local = merged({ loop: named }, as === undefined ? {} : { [as]: item });
   draft.nextScope = id + 1;
-  const held = jsonSize(local) + jsonSize(null);
-  draft.held += held;
-  draft.scopes.set(id, { id, parent: activation.scope, owner: n, index: loop.next, local, value: null, held });
+  // The item is the list's own: it counts there.
+  draft.scopes.set(id, { id, parent: activation.scope, owner: n, index: loop.next, local, value: null, held: 0 });
   patch(draft, n, { loop: { ...loop, next: loop.next + 1, running: loop.running + 1 } });
 }
 

@@ -1,6 +1,8 @@
 import type { Node } from './flow.ts';
+import { ExpressionError } from './juel/index.ts';
 import { cancelInside, endInstance } from './scope.ts';
 import { type Failure, ROOT_SCOPE } from './state.ts';
+import { TemplateError } from './template.ts';
 import type { Turn } from './turn.ts';
 
 /** A node's error: what boundaries, `errorFlow` and the enclosing scopes may catch by its code. */
@@ -13,14 +15,33 @@ export class NodeError extends Error {
   }
 }
 
-/** A longer reason is cut: it may hold any text that came from outside. */
-const MAX_MESSAGE = 10_000;
+/** What was thrown while a node ran, as that node's error; what is none of a flow's is thrown on. */
+export function nodeError(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof NodeError) return error;
+  if (error instanceof ExpressionError) return { code: 'EXPRESSION_ERROR', message: error.message };
+  if (error instanceof TemplateError) return { code: 'TEMPLATE_TOO_LARGE', message: error.message };
+  throw error;
+}
 
 /** Activation `n` fails: tried again while its retry policy allows, else the error looks outward (semantics 11). */
 export function fail(turn: Turn, n: number, code: string, message: string): void {
-  const failure = { code, message: message.slice(0, MAX_MESSAGE), nodeId: turn.node(n).id };
+  const failure = failureOf(turn, n, code, message);
   if (!retried(turn, n, failure)) raise(turn, n, failure, 'nodeFailed');
 }
+
+/** Activation `n` fails, and would fail again however often it was tried. */
+export function failForGood(turn: Turn, n: number, code: string, message: string): void {
+  raise(turn, n, failureOf(turn, n, code, message), 'nodeFailed');
+}
+
+/** A longer reason is cut: it may hold any text that came from outside. */
+const MAX_MESSAGE = 10_000;
+
+const failureOf = (turn: Turn, n: number, code: string, message: string): Failure => ({
+  code,
+  message: message.slice(0, MAX_MESSAGE),
+  nodeId: turn.node(n).id,
+});
 
 /** A `timeout` passed: another attempt, `timeoutFlow`, or an error with code TIMEOUT. */
 export function timeOut(turn: Turn, n: number): void {

@@ -22,21 +22,18 @@ function fire(turn: Turn, node: string, scope: number, tokens: JoinTokens): void
 }
 
 /**
- * Fires inclusive joins that no other live token of their scope can still reach (semantics 6), at most one in each scope;
- * false when there is none. Asked whenever no token can move by itself.
+ * Fires the inclusive joins that no other live token of their scope can still reach (semantics 6); false when there is
+ * none. Asked whenever no token can move by itself. One that fires sends no token to another that fires with it: as long
+ * as a way led there, the other waited.
  */
 export function fireInclusiveJoins(turn: Turn): boolean {
   const standing = [...turn.draft.joins].map(([key, tokens]) => ({ ...placeOf(key), tokens }));
   const waiting = standing.filter(({ scope, node }) => isInclusive(turn.body(scope), node));
   if (waiting.length === 0) return false;
   const occupied = occupiedNodes(turn, standing);
-  const fired = new Set<number>();
-  for (const { scope, node, tokens } of waiting) {
-    if (fired.has(scope) || isAwaited(turn.body(scope), node, occupied.get(scope) ?? [])) continue;
-    fired.add(scope);
-    fire(turn, node, scope, tokens);
-  }
-  return fired.size > 0;
+  const due = waiting.filter(({ scope, node }) => !isAwaited(turn.body(scope), node, occupied.get(scope) ?? []));
+  for (const { scope, node, tokens } of due) fire(turn, node, scope, tokens);
+  return due.length > 0;
 }
 
 const isInclusive = (body: Body, node: string): boolean => body.nodes.get(node)?.type === 'inclusiveGateway';

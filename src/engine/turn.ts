@@ -3,11 +3,11 @@ import { bodyOf, located } from './body.ts';
 import type { Context } from './command.ts';
 import type { Draft } from './draft.ts';
 import type { Assignment, Event, LogLevel } from './event.ts';
-import { fail, NodeError } from './failure.ts';
+import { fail, NodeError, nodeError } from './failure.ts';
 import type { Body, Connection, Flow, Node } from './flow.ts';
 import { arrive, fireInclusiveJoins } from './join.ts';
 import { type Json, type JsonObject, jsonSize, member, withPaths } from './json.ts';
-import { type Condition, ExpressionError, test } from './juel/index.ts';
+import { type Condition, test } from './juel/index.ts';
 import { behaviourOf } from './nodes/index.ts';
 import { closeScope, endInstance, standstill } from './scope.ts';
 import { type Activation, type Owed, type Purpose, ROOT_SCOPE } from './state.ts';
@@ -17,10 +17,10 @@ import {
   resolveTexts,
   resolveValue,
   type Template,
-  TemplateError,
   type ValueTemplate,
 } from './template.ts';
 import { dueAt } from './time.ts';
+import { lookup, ownerOf } from './visible.ts';
 
 /** A step counts once more for each of so many bytes that it reads or writes: a turn is short whatever the variables' size. */
 const STEP_BYTES = 64 * 1024;
@@ -30,6 +30,9 @@ const HELD_FACTOR = 4;
 
 /** So many references without a value a node tells of; more would only fill the log. */
 const MAX_TOLD = 20;
+
+/** What an environment value that is a secret reads here (decisions §4). */
+const SECRET = '***';
 
 /**
  * One command's work on one instance: runs its tokens until all of them wait or end, and collects what happened. A node
@@ -81,7 +84,7 @@ export class Turn {
     try {
       act();
     } catch (error) {
-      const { code, message } = asNodeError(error);
+      const { code, message } = nodeError(error);
       fail(this, n, code, message);
     }
   }
@@ -191,6 +194,7 @@ export class Turn {
     const correlationKey =
       kind === 'signal' ? '' : key === undefined ? (this.draft.correlationKey ?? '') : this.text(key);
     this.emit({ type: 'subscribed', n: this.n, purpose, kind, name: this.text(name), correlationKey });
+    this.checkHeld();
   }
 
   text(template: Template): string {
@@ -244,22 +248,9 @@ export class Turn {
 
   /** A variable as this node sees it: an iteration's own names first, then the instance's. */
   lookup(name: string): Json | undefined {
-    const scope = this.#owner(name);
-    const from = scope === undefined ? this.draft.variables : (this.draft.scopes.get(scope)?.local ?? {});
-    const value = member(from, name);
+    const value = lookup(this.draft, this.activation().scope, name);
     const ahead = this.#ahead.filter(({ path }) => path[0] === name);
     return ahead.length === 0 ? value : withPaths(value === undefined ? {} : { [name]: value }, ahead)[name];
-  }
-
-  #owner(name: string): number | undefined {
-    let id: number | undefined = this.activation().scope;
-    while (id !== undefined && id !== ROOT_SCOPE) {
-      const scope = this.draft.scopes.get(id);
-      if (scope === undefined) return undefined;
-      if (Object.hasOwn(scope.local, name)) return id;
-      id = scope.parent;
-    }
-    return undefined;
   }
 
   /** Sets variables; dotted paths reach inside. Refused beyond the instance's limit (semantics 24). */
@@ -269,7 +260,7 @@ export class Turn {
   ): void {
     if (assignments.length === 0) return;
     const set = assignments.map(({ path, value }) => {
-      const scope = this.#owner(path[0] as string);
+      const scope = ownerOf(this.draft, this.activation().scope, path[0] as string);
       return scope === undefined ? { path, value } : { path, value, scope };
     });
     let size = this.draft.size;
@@ -321,14 +312,4 @@ export class Turn {
   result(path: readonly string[] | undefined, value: Json): void {
     if (path !== undefined) this.set([{ path, value }]);
   }
-}
-
-/** What an environment value that is a secret reads here (decisions §4). */
-const SECRET = '***';
-
-function asNodeError(error: unknown): { readonly code: string; readonly message: string } {
-  if (error instanceof NodeError) return error;
-  if (error instanceof ExpressionError) return { code: 'EXPRESSION_ERROR', message: error.message };
-  if (error instanceof TemplateError) return { code: 'TEMPLATE_TOO_LARGE', message: error.message };
-  throw error;
 }

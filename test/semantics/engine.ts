@@ -260,7 +260,8 @@ export class World {
   }
 }
 
-const START: Omit<StartCommand, 'id' | 'processId'> & { processId: string } = {
+/** How an instance starts unless a test says otherwise. */
+export const START: Omit<StartCommand, 'id' | 'processId'> & { processId: string } = {
   processId: FLOW,
   version: '1',
   path: [],

@@ -92,6 +92,6 @@ function heldBy({ active, scopes }: State): number {
     // Places of iterations that are not over count nothing.
     if (loop?.results !== undefined) held -= (jsonSize(null) + 1) * (results.length - (loop.next - loop.running));
   }
-  for (const { id, local, value } of scopes.values()) if (id !== 0) held += jsonSize(local) + jsonSize(value);
+  for (const scope of scopes.values()) held += scope.held;
   return held;
 }

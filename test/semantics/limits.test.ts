@@ -1,6 +1,8 @@
 import t from 'tap';
-import { type Run, World } from './engine.ts';
+import { begin, DEFAULT_LIMITS, pending } from '../../src/engine/index.ts';
+import { BEGINNING, flowOf, type Run, START, World } from './engine.ts';
 
+const CONTEXT = { at: BEGINNING, env: () => undefined, limits: DEFAULT_LIMITS };
 const OTHER = '0d2c7a52-4f5e-4c0e-9a57-7f0a1f0f6a01';
 
 t.test('24: a flow that loops for ever fails with STEP_LIMIT, by the way of turns of bounded length', async (t) => {
@@ -35,6 +37,17 @@ after: { type: task }`;
     const cut = new World({ turn }).start(flow);
     t.strictSame(JSON.stringify(cut.events), JSON.stringify(whole.events), `after ${turn} steps`);
   }
+});
+
+t.test('24: a turn is short, and shorter where the variables are large', async (t) => {
+  const flow = flowOf('start: { type: startEvent, next: a }\na: { type: task, next: b }\nb: { type: task, next: a }');
+  const entered = (x: string): number => {
+    const decision = begin(flow, { ...START, id: 'i1', data: { x } }, CONTEXT);
+    t.ok(decision.ok && pending(undefined, decision.state).more, 'there is more to do');
+    return decision.ok ? decision.state.nextActivation - 1 : 0;
+  };
+  t.equal(entered('x'), 501);
+  t.ok(entered('x'.repeat(1024 * 1024)) < 40);
 });
 
 t.test('24: other commands get their turn while one instance has much to do', async (t) => {
@@ -89,7 +102,7 @@ start: { type: startEvent, next: each }
 each:
   type: loopNode
   times: 100
-  nodes: { big: { type: setVariable, set: { x.y: "${'x'.repeat(600)}" }, next: small }, small: { type: setVariable, set: { x: 1 } } }`);
+  nodes: { first: { type: setVariable, set: { x.y: "${'y'.repeat(700)}" }, next: big }, big: { type: setVariable, set: { x.y: "${'x'.repeat(600)}" }, next: small }, small: { type: setVariable, set: { x: 1 } } }`);
   t.equal(run.outcome, 'Completed');
 });
 

@@ -25,6 +25,9 @@ const other = {
   e: { type: 'endEvent' },
 };
 
+// However many runs are asked for.
+t.setTimeout(24 * 3600_000);
+
 type Act = () => void;
 
 /** All that could happen next to an instance, from outside or by time. */

@@ -136,6 +136,11 @@ t.test('18: more than maxIterations is LOOP_LIMIT', async (t) => {
     const flow = each(`${keys}, maxIterations: 2`, 'a: { type: task }');
     const run = new World().start(flow);
     t.equal(run.outcome, 'Failed LOOP_LIMIT at each', keys);
+    t.equal(
+      count(run, 'a'),
+      keys.startsWith('condition') ? 2 : 0,
+      'a list is too long at once, a condition holds too often',
+    );
     const enough = new World().start(
       flow.replace('maxIterations: 2', 'maxIterations: 3').replace('${true}', '${loop.index < 3}'),
     );
