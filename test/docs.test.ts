@@ -1,7 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { Command } from 'commander';
 import t from 'tap';
 import { parse } from 'yaml';
+import { COMMANDS } from '../src/cli/commands/index.ts';
+import { Io } from '../src/cli/io.ts';
+import { Wfx } from '../src/cli/wfx.ts';
 import { NODE_TYPES } from '../src/engine/flow.ts';
 import { isObject, type Json, type JsonObject } from '../src/engine/json.ts';
 import { ExpressionError, evaluate, parseCondition, test } from '../src/engine/juel/index.ts';
@@ -155,3 +159,44 @@ t.test('expressions.md: its examples are what it says', async (t) => {
   const sum = parseCondition("${'1' + '2'}");
   t.equal(sum.ok && evaluate(sum.condition, lookup), 3, '+ adds numbers');
 });
+
+t.test('every command line that a page or an example flow shows is one that wfx takes', async (t) => {
+  const program = new Command('wfx');
+  const wfx = new Wfx(new Io(process, {}), () => ({}) as never);
+  for (const entry of COMMANDS) {
+    const command = new Command(entry.name);
+    (await entry.load()).add(command, wfx);
+    program.addCommand(command);
+  }
+  const global = ['-o', '--output', '--url', '--data-dir', '--help', '--version'];
+  const flows = readdirSync(join(DOCS, '../flows')).filter((name) => name.endsWith('.yaml'));
+  const texts = [
+    ...pages.map((page) => [page, read(page), /`(wfx [a-z][^`]*)`/g] as const),
+    ...flows.map(
+      (name) => [name, readFileSync(join(DOCS, '../flows', name), 'utf8'), /^# {3}(wfx .*?)(?: {3,}.*)?$/gm] as const,
+    ),
+  ];
+  let shown = 0;
+  for (const [where, text, pattern] of texts) {
+    for (const [, line = ''] of text.matchAll(pattern)) {
+      shown += 1;
+      t.equal(unknownIn(line, program, global), undefined, `${where}: ${line}`);
+    }
+  }
+  t.ok(shown > 60);
+});
+
+/** The first word of a command line that is no command, or no option of its command. */
+function unknownIn(line: string, program: Command, global: readonly string[]): string | undefined {
+  let command = program;
+  for (const word of line.split('|')[0]?.split(/\s+/).slice(1) ?? []) {
+    const next = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+    if (next !== undefined) command = next;
+    else if (command.commands.length > 0 && /^[a-z]/.test(word)) return word;
+    else if (/^--?[a-zA-Z]/.test(word) && !isOption(word.replace(/[=`].*/, ''), command, global)) return word;
+  }
+  return undefined;
+}
+
+const isOption = (flag: string, { options }: Command, global: readonly string[]): boolean =>
+  global.includes(flag) || options.some(({ short, long }) => flag === short || flag === long);
