@@ -61,7 +61,7 @@ function cyclesAmong(trapped: readonly string[], edges: Edges): readonly (readon
   for (const id of trapped) {
     if (!left.has(id)) continue;
     const reached = follow([id], edges);
-    cycles.push(trapped.filter((other) => left.has(other) && reached.has(other)));
+    cycles.push([...reached].filter((other) => left.has(other)));
     for (const other of reached) left.delete(other);
   }
   return cycles;

@@ -3,8 +3,8 @@ import type { File, Use } from '../parse/place.ts';
 import { addEdge, type Edges, edgesOf, follow, reversed } from './graph.ts';
 import { BUILT_IN } from './names.ts';
 
-/** So many places are looked at; each takes a walk over the graph. */
-const MAX_PLACES = 500;
+/** Each place takes a walk over the graph: so many nodes are visited altogether, at most. */
+const MAX_VISITS = 1_000_000;
 
 /**
  * Warns of a variable that is read where only later nodes set it. Not where something comes before that may bring any name:
@@ -14,7 +14,7 @@ export function checkOrder(root: ReadBody, { set, used }: File): void {
   const edges = edgesOfAll(root);
   const back = reversed(edges);
   const nodes = nodesOfAll(root);
-  let left = MAX_PLACES;
+  let left = MAX_VISITS / nodes.size;
   for (const [name, places] of used) {
     const setters = set.get(name);
     if (setters === undefined || setters.has('') || BUILT_IN.includes(name)) continue;
