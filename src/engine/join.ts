@@ -60,10 +60,13 @@ function isAwaited(body: Body, join: string, occupied: Iterable<string>): boolea
   return false;
 }
 
+/** In larger bodies with many joins what can reach each of them would fill the memory: it is found anew each time. */
+const MAX_REMEMBERED = 256;
 const reachingByBody = new WeakMap<Body, Map<string, ReadonlySet<string>>>();
 
 /** The nodes from which a path leads to `join` that does not run through it; a boundary event is reached from its activity. */
 function reaching(body: Body, join: string): ReadonlySet<string> {
+  if (body.nodes.size > MAX_REMEMBERED) return backwards(body, join);
   const byJoin = reachingByBody.get(body) ?? new Map<string, ReadonlySet<string>>();
   const sources = byJoin.get(join) ?? backwards(body, join);
   reachingByBody.set(body, byJoin.set(join, sources));

@@ -57,6 +57,17 @@ function copyOf(value: Json): Json {
 const indexIn = (list: readonly Json[], step: string): number =>
   /^(0|[1-9]\d*)$/.test(step) ? Math.min(Number(step), list.length) : list.length;
 
+/** So many levels a variable may have: far more would be too many for JSON itself. */
+export const MAX_LEVELS = 500;
+
+/** Whether `value` has more than so many levels of lists and objects in each other. */
+export function isDeeper(value: Json, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels <= 0) return true;
+  if (Array.isArray(value)) return value.some((item: Json) => isDeeper(item, levels - 1));
+  return Object.keys(value).some((key) => isDeeper((value as JsonObject)[key] as Json, levels - 1));
+}
+
 /** Bytes of `value` as JSON, approximately (a character counts one): cheap enough to ask at every write. */
 export function jsonSize(value: Json): number {
   if (typeof value === 'string') return value.length + 2;

@@ -6,7 +6,7 @@ import type { Assignment, Event, LogLevel } from './event.ts';
 import { fail, NodeError, nodeError } from './failure.ts';
 import type { Body, Connection, Flow, Node } from './flow.ts';
 import { arrive, fireInclusiveJoins } from './join.ts';
-import { type Json, type JsonObject, jsonSize, member, withPaths } from './json.ts';
+import { isDeeper, type Json, type JsonObject, jsonSize, MAX_LEVELS, member, withPaths } from './json.ts';
 import { type Condition, test } from './juel/index.ts';
 import { behaviourOf } from './nodes/index.ts';
 import { closeScope, endInstance, standstill } from './scope.ts';
@@ -22,7 +22,7 @@ import {
 import { dueAt } from './time.ts';
 import { lookup, ownerOf } from './visible.ts';
 
-/** A step counts once more for each of so many bytes that it reads or writes: a turn is short whatever the variables' size. */
+/** A step counts once more for each of so many bytes that it may read or writes: a turn is short whatever is in them. */
 const STEP_BYTES = 64 * 1024;
 
 /** What is held beside the variables may be so many times as large as they may be. */
@@ -68,13 +68,27 @@ export class Turn {
     let steps = 0;
     do {
       while (this.draft.ready.length > 0 && this.draft.stateCd === 0) {
+        if (this.draft.nextActivation - 1 > this.context.limits.steps) return this.#exceed();
         if (steps >= this.context.limits.turn) return;
-        this.#written = 0;
-        this.visit(this.draft.ready[0] as number, () => this.#enter());
-        steps += 1 + Math.floor((this.draft.size + this.#written) / STEP_BYTES);
+        steps += this.#step(this.draft.ready[0] as number);
       }
     } while (this.draft.stateCd === 0 && fireInclusiveJoins(this));
     if (this.draft.stateCd === 0) standstill(this);
+  }
+
+  /** Runs a token; gives how much that was: one for each node that it leads to, more where much is read or written. */
+  #step(n: number): number {
+    const before = this.draft.nextActivation;
+    this.#written = 0;
+    this.visit(n, () => this.#enter());
+    const started = this.draft.nextActivation - before;
+    return Math.max(1, started) + Math.floor((this.draft.size + this.#written) / STEP_BYTES);
+  }
+
+  #exceed(): void {
+    const { steps } = this.context.limits;
+    const message = `the instance ran ${steps} nodes, the most that is allowed; does the flow loop without an end?`;
+    endInstance(this, 2, { code: 'STEP_LIMIT', message, nodeId: this.node(this.draft.ready[0]).id });
   }
 
   /** Does `act` as activation `n`; what goes wrong in it is that node's error. */
@@ -91,10 +105,6 @@ export class Turn {
 
   #enter(): void {
     const node = this.node();
-    if (this.n > this.context.limits.steps) {
-      const message = `the instance ran ${this.context.limits.steps} nodes, the most that is allowed; does the flow loop without an end?`;
-      return endInstance(this, 2, { code: 'STEP_LIMIT', message, nodeId: node.id });
-    }
     this.#armBoundaries(node);
     this.armTimeout(node);
     behaviourOf(node).enter(this, node);
@@ -266,6 +276,8 @@ export class Turn {
     let size = this.draft.size;
     let written = 0;
     for (const { path, value, scope } of set) {
+      if (isDeeper(value, MAX_LEVELS - path.length))
+        this.fail('VARIABLES_TOO_DEEP', `${path.join('.')} would have more than ${MAX_LEVELS} levels`);
       const bytes = jsonSize(value);
       written += bytes;
       if (scope === undefined) size += bytes - this.#replaced(path);

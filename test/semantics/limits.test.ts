@@ -76,6 +76,38 @@ grow2: { type: task, next: grow }`;
   t.equal(caught.outcome, 'Completed');
 });
 
+t.test('24: variables that grow deeper and deeper are VARIABLES_TOO_DEEP', async (t) => {
+  const run = new World().start(
+    `
+start: { type: startEvent, next: wrap }
+wrap: { type: setVariable, set: { x: { a: ["{x}"] } }, next: again }
+again: { type: task, next: wrap }`,
+    { data: { x: 1 } },
+  );
+  t.match(run.state.error, {
+    code: 'VARIABLES_TOO_DEEP',
+    nodeId: 'wrap',
+    message: /x would have more than 500 levels/,
+  });
+  const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+  const ask = new World().start(
+    'start: { type: startEvent, next: [ask, work] }\nask: { type: userTask }\nwork: { type: domainTask, handler: it, result: x, errorFlow: done }\ndone: { type: task }',
+  );
+  ask.finish('work', deep);
+  t.match(ask.variables, { error: { code: 'VARIABLES_TOO_DEEP' } });
+  ask.complete('ask', { deep });
+  t.equal(ask.outcome, 'Failed VARIABLES_TOO_DEEP at ask');
+  const start = new World().tryStart(ask.flow, { data: { deep } });
+  t.match(start, { code: 'VALIDATION_ERROR', message: /500 levels/ });
+});
+
+t.test('24: a flow that forks without end fails before its tokens fill the memory', async (t) => {
+  const a = Array.from({ length: 500 }, () => 'a').join(', ');
+  const run = new World({ steps: 5000 }).start(`start: { type: startEvent, next: a }\na: { type: task, next: [${a}] }`);
+  t.equal(run.outcome, 'Failed STEP_LIMIT at a');
+  t.ok(run.nodes.length < 6000);
+});
+
 t.test('24: what comes in from outside is bounded too', async (t) => {
   const big = 'x'.repeat(2000);
   const world = new World({ variableBytes: 1000 });
