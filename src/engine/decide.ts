@@ -2,9 +2,9 @@ import { find, instanceBody, located } from './body.ts';
 import type { ChildResult, Command, Context, DeliveryAnswer, Refusal, StartCommand, WorkOutcome } from './command.ts';
 import { type Draft, draftOf, emptyState } from './draft.ts';
 import { EVENT_FORMAT, type Event } from './event.ts';
-import { fail, raise, timeOut } from './failure.ts';
+import { fail, failForGood, timeOut } from './failure.ts';
 import type { Flow, Node } from './flow.ts';
-import { type Json, type JsonObject, jsonSize, merged } from './json.ts';
+import { isDeeper, type Json, type JsonObject, jsonSize, MAX_LEVELS, merged } from './json.ts';
 import { behaviourOf } from './nodes/index.ts';
 import type { KeysOf } from './nodes/keys.ts';
 import { cancelInside, endInstance } from './scope.ts';
@@ -23,6 +23,8 @@ export function begin(flow: Flow, command: StartCommand, context: Context): Deci
   const { path, parent, from, data, depth, ...rest } = command;
   const variables = path.length > 0 || command.retryOf !== undefined ? data : merged(flow.variables, data);
   const limit = context.limits.variableBytes;
+  if (isDeeper(variables, MAX_LEVELS))
+    return refused('VALIDATION_ERROR', `the start data has more than ${MAX_LEVELS} levels`);
   if (jsonSize(variables) > limit) return refused('VALIDATION_ERROR', `the start data is larger than ${limit} bytes`);
   const body = instanceBody(flow, path);
   const turn = new Turn(flow, draftOf(emptyState()), context);
@@ -78,7 +80,7 @@ const HANDLERS: { readonly [T in Command['type']]: (turn: Turn, command: Of<T>) 
   deliver,
   endChild,
   cancel,
-  fail: failForGood,
+  fail: failInstance,
   continue: () => undefined,
 };
 
@@ -138,7 +140,7 @@ function workFailed(
   { code, message, final }: Extract<WorkOutcome, { ok: false }>['error'],
 ): void {
   if (final !== true) return fail(turn, n, code, message);
-  return raise(turn, n, { code, message, nodeId: turn.node(n).id }, 'nodeFailed');
+  return failForGood(turn, n, code, message);
 }
 
 /** Steps count towards the limit of an instance's variables, as they are kept with it. */
@@ -148,7 +150,7 @@ function recordProgress(turn: Turn, { n, attempt, step, logs }: Of<'recordProgre
   turn.visit(n, () => {
     for (const { level, message } of logs) turn.log(level, message);
     const limit = turn.context.limits.variableBytes;
-    if (jsonSize(activation.progress ?? []) + jsonSize(step) > limit)
+    if (isDeeper(step, MAX_LEVELS) || jsonSize(activation.progress ?? []) + jsonSize(step) > limit)
       turn.fail('PROGRESS_TOO_LARGE', `the steps of this work are larger than ${limit} bytes together`);
     turn.emit({ type: 'workProgressed', n, step });
   });
@@ -232,7 +234,7 @@ function endChild(turn: Turn, { n, child, result }: Of<'endChild'>): Handled {
   turn.emit({ type: 'childEnded', n });
   turn.visit(n, () => {
     const node = turn.node() as Node<KeysOf<'subProcess'>>;
-    if (result.stateCd !== 1) return childFailed(turn, node, child, result);
+    if (result.stateCd !== 1) return childFailed(turn, child, result);
     const { nodes, result: path } = node.keys;
     const back = nodes === undefined ? result.variables : broughtBack(result);
     if (nodes !== undefined) turn.setAll(back);
@@ -242,10 +244,9 @@ function endChild(turn: Turn, { n, child, result }: Of<'endChild'>): Handled {
 }
 
 /** The parent's node errs with the same code (semantics 11). */
-function childFailed(turn: Turn, node: Node, child: string, { error }: ChildResult): void {
+function childFailed(turn: Turn, child: string, { error }: ChildResult): void {
   const code = error?.code ?? 'CHILD_CANCELLED';
-  const message = error?.message ?? `the instance ${child} was cancelled`;
-  raise(turn, turn.n, { code, message, nodeId: node.id }, 'nodeFailed');
+  failForGood(turn, turn.n, code, error?.message ?? `the instance ${child} was cancelled`);
 }
 
 /** What an inline subProcess wrote; what it only read does not overwrite what others wrote meanwhile. */
@@ -267,6 +268,6 @@ function cancel(turn: Turn, { byParent }: Of<'cancel'>): Handled {
   endInstance(turn, 3);
 }
 
-function failForGood(turn: Turn, { code, message }: Of<'fail'>): Handled {
+function failInstance(turn: Turn, { code, message }: Of<'fail'>): Handled {
   if (turn.draft.stateCd === 0) endInstance(turn, 2, { code, message, nodeId: '' });
 }
