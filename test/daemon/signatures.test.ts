@@ -65,7 +65,8 @@ t.test('every vector', { skip: existsSync(file) ? false : `${file} is not there`
     // Policy rows: Stripe's library accepts ambiguous and far-future timestamps, which are refused here.
     t.equal(fault === undefined, row.expect.startsWith('accept'), `${row.id} ${row.mutation ?? ''}`);
     if (fault !== undefined && row.secret.length > 3)
-      t.notMatch(fault.reason, row.secret, `${row.id} keeps the secret`);
+      if (fault !== undefined)
+        t.notMatch(fault.reason, /[0-9a-f]{16}|[A-Za-z0-9+/]{20}=/, `${row.id} discloses no digest`);
   }
 });
 
