@@ -18,10 +18,10 @@ import { openRuntime } from './runtime/index.ts';
 import { makeFolder, writeWhole } from './store/durable-file.ts';
 import { createStores, type Stores } from './store/index.ts';
 import { SecretBox } from './store/secret-box.ts';
-import type { UploadStore } from './store/uploads.ts';
 import { createWork, type Work } from './work/index.ts';
-import type { StoredFiles, WorkPorts } from './work/ports.ts';
+import type { WorkPorts } from './work/ports.ts';
 import { WorkerTasks } from './work/worker-tasks.ts';
+import { workPorts } from './work-ports.ts';
 
 export interface Daemon {
   readonly url: string;
@@ -84,14 +84,11 @@ async function openData(config: Config, log: Logger, closing: (() => Promise<voi
   const local = watchHandlers(config.handlersDir, log);
   closing.push(() => local.close());
   const workers = new WorkerTasks();
-  const work = openWork(
-    config,
-    log,
-    { memory: () => (stores as Stores).memory, domain: { local, workers } },
-    () => stores as Stores,
-  );
+  let runtime: Runtime | undefined;
+  const rooms = { stores: () => stores as Stores, runtime: () => runtime as Runtime, domain: { local, workers } };
+  const work = openWork(config, log, workPorts(rooms), rooms.stores);
   closing.push(() => work.close());
-  const runtime = await openRuntime({
+  runtime = await openRuntime({
     journal,
     recovery,
     work,
@@ -107,13 +104,13 @@ async function openData(config: Config, log: Logger, closing: (() => Promise<voi
       };
     },
   });
-  closing.push(() => runtime.close());
-  const opened = stores as unknown as Stores;
-  closing.push(() => opened.close());
-  return { journal, runtime, stores: opened, workers };
+  const opened = { journal, runtime: rooms.runtime(), stores: rooms.stores(), workers };
+  closing.push(() => opened.runtime.close());
+  closing.push(() => opened.stores.close());
+  return opened;
 }
 
-function openWork(config: Config, log: Logger, ports: Partial<WorkPorts>, stores: () => Stores): Work {
+function openWork(config: Config, log: Logger, ports: WorkPorts, stores: () => Stores): Work {
   const { allowCommands, work, smtp, ai } = config;
   return createWork({
     settings: { allowCommands, ...work, ...(smtp === undefined ? {} : { smtp }), ...(ai === undefined ? {} : { ai }) },
@@ -122,16 +119,9 @@ function openWork(config: Config, log: Logger, ports: Partial<WorkPorts>, stores
       secrets: stores().environment.secrets(organizationId, environment as Environment),
     }),
     log,
-    ports: { files: () => filesOf(stores().uploads), ...ports },
+    ports,
   });
 }
-
-const filesOf = (uploads: UploadStore): StoredFiles => ({
-  async open(organizationId, fileId) {
-    const record = uploads.find(fileId, organizationId);
-    return record && { ...record, content: await uploads.content(record) };
-  },
-});
 
 /** Listens; resolves with the address. */
 async function serve(

@@ -20,6 +20,8 @@ export type WorkKind = 'http' | 'command' | 'email' | 'script' | 'domain' | 'ai'
 export interface Work<Keys> {
   kind(node: Node<Keys>): WorkKind;
   input(node: Node<Keys>, resolver: Resolver): JsonObject;
+  /** What the tool with this index is, whose arguments are variables by now. */
+  tool?(node: Node<Keys>, index: number, resolver: Resolver): JsonObject;
 }
 
 /** Templates resolved where work is done: environment values and secrets come in only here. */

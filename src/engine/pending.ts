@@ -1,6 +1,6 @@
 import { located } from './body.ts';
 import type { Flow, Node } from './flow.ts';
-import { type Json, type JsonObject, member } from './json.ts';
+import { type Json, type JsonObject, member, merged } from './json.ts';
 import type { Resolver, Work, WorkKind } from './node.ts';
 import { behaviourOf } from './nodes/index.ts';
 import type { Activation, Owed, State, Subscription, Timer } from './state.ts';
@@ -59,6 +59,12 @@ export type EnvLookup = (name: string) => Json | undefined;
 export interface PreparedWork {
   readonly input: JsonObject;
   readonly warnings: readonly string[];
+  /** What a tool of the work is, with the arguments laid over the variables. */
+  readonly tool: (
+    index: number,
+    args: JsonObject,
+    env: EnvLookup,
+  ) => { readonly input: JsonObject; readonly warnings: readonly string[] };
 }
 
 /** Which kind of work an activation does. */
@@ -74,9 +80,15 @@ export function workKind(flow: Flow, state: State, n: number): WorkKind {
 export function prepareWork(flow: Flow, state: State, n: number, env: EnvLookup): PreparedWork {
   const activation = state.active.get(n) as Activation;
   const { node } = located(flow, activation.node);
+  const work = workOf(node);
   const warnings: string[] = [];
   const variables = visible(state, activation.scope);
-  return { input: workOf(node).input(node, resolverOf(variables, env, warnings)), warnings };
+  const tool: PreparedWork['tool'] = (index, args, toolEnv) => {
+    const toolWarnings: string[] = [];
+    const resolver = resolverOf(merged(variables, args), toolEnv, toolWarnings);
+    return { input: work.tool?.(node, index, resolver) ?? {}, warnings: toolWarnings };
+  };
+  return { input: work.input(node, resolverOf(variables, env, warnings)), warnings, tool };
 }
 
 function workOf(node: Node): Work<unknown> {

@@ -78,6 +78,10 @@ export class Committer {
     return this.#release;
   }
 
+  get limits(): Limits {
+    return this.#options.limits;
+  }
+
   get stats(): RuntimeStats {
     const { work } = this.#options;
     const { timers, subscriptions, transitions } = this.#release;

@@ -101,6 +101,8 @@ export interface StartRequest {
   readonly data: JsonObject;
   /** What started it, e.g. `{type: 'api'}`, `{type: 'webhook', deliveryId}`. */
   readonly trigger: JsonObject;
+  /** The live instance whose work starts it: the new one counts to its chain of starts, whose length is bounded. */
+  readonly calledBy?: string;
 }
 export interface Started {
   readonly processInstanceId: string;

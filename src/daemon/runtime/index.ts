@@ -8,6 +8,7 @@ import { newId } from './ids.ts';
 import { Reads } from './reads.ts';
 import { retryStart } from './retry.ts';
 import { iso } from './summary.ts';
+import type { Transaction } from './transaction.ts';
 
 export interface RuntimeOptions {
   readonly journal: JournalPort;
@@ -39,7 +40,7 @@ function door(committer: Committer, { journal }: RuntimeOptions): Runtime {
   return {
     facts: committer.facts,
     start: async (request, once) => {
-      const { organizationId, processId, version, environment, correlationKey, data, trigger } = request;
+      const { organizationId, processId, version, environment, correlationKey, data, trigger, calledBy } = request;
       const flow = definitions.flow(processId, version);
       const answer = await committer.submit((transaction) => {
         const id = newId(transaction.at);
@@ -52,7 +53,7 @@ function door(committer: Committer, { journal }: RuntimeOptions): Runtime {
           environment,
           ...(correlationKey !== undefined && { correlationKey }),
           trigger,
-          depth: 0,
+          ...chainOf(transaction, calledBy, committer.limits),
           data,
         });
         if (!decision.ok)
@@ -111,6 +112,17 @@ function door(committer: Committer, { journal }: RuntimeOptions): Runtime {
     ready: () => committer.ready(),
     close: () => committer.close(),
   };
+}
+
+/** Where in a chain of starts an instance stands that the work of another one starts. */
+function chainOf(transaction: Transaction, calledBy: string | undefined, limits: Limits) {
+  const caller = calledBy === undefined ? undefined : transaction.state(calledBy);
+  if (caller === undefined) return { depth: 0 };
+  if (caller.depth >= limits.depth) {
+    const message = `flows may start one another ${limits.depth} deep; does one start itself?`;
+    throw new Rejection('CONFLICT', message);
+  }
+  return { depth: caller.depth + 1, root: caller.root };
 }
 
 /** INSTANCE_NOT_FOUND for an id that is unknown, or another organization's. */

@@ -1,3 +1,4 @@
+import { createAgent } from './agent.ts';
 import { createAi } from './ai.ts';
 import {
   type AttemptOptions,
@@ -163,13 +164,15 @@ export function createWork({ settings, environment, log, ports = {} }: WorkOptio
 
 function createServices(
   settings: WorkSettings,
-  { memory, domain, files }: Partial<WorkPorts>,
+  { memory, domain, files, flows }: Partial<WorkPorts>,
 ): ReadonlyMap<WorkKind, Service> {
+  const http = createHttp(settings);
   const services = new Map<WorkKind, Service>([
-    ['http', createHttp(settings)],
+    ['http', http],
     ['command', createCommand()],
     ['script', createScript(settings)],
     ['ai', createAi()],
+    ['agent', createAgent({ http: http.execute, flows: () => flows?.() })],
     ['email', createEmail(files)],
   ]);
   if (memory !== undefined) services.set('memory', createMemory(memory));

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Json } from '../../engine/json.ts';
+import type { Json, JsonObject } from '../../engine/json.ts';
 import type { Handler } from '../../index.ts';
 import type { WorkerTasks } from './worker-tasks.ts';
 
@@ -7,6 +7,7 @@ import type { WorkerTasks } from './worker-tasks.ts';
 export interface WorkPorts {
   readonly memory: () => Memory;
   readonly files: () => StoredFiles;
+  readonly flows: () => AgentFlows;
   readonly domain: { readonly local: LocalHandlers; readonly workers: WorkerTasks };
 }
 
@@ -45,6 +46,43 @@ export interface Memory {
   set(scope: MemoryScope, key: string, value: Json, idempotencyKey?: string): Promise<{ readonly value: Json }>;
   append(scope: MemoryScope, key: string, value: Json, idempotencyKey?: string): Promise<readonly Json[]>;
   remove(scope: MemoryScope, key: string, idempotencyKey?: string): Promise<boolean>;
+}
+
+/** Flows of the organization, as an agent uses them. */
+export interface AgentFlows {
+  /** Undefined: not published there, or another organization's. */
+  describe(place: FlowPlace): FlowDescription | undefined;
+  /**
+   * Starts the flow and resolves when it has ended. The same key and flow again is the same instance, so that a call that a crash
+   * interrupted goes on with what it began. When `signal` aborts because the node is over, the instance is cancelled.
+   */
+  run(call: FlowCall, signal: AbortSignal): Promise<FlowResult>;
+}
+
+export interface FlowPlace {
+  readonly organizationId: string;
+  readonly environment: 'DEVELOPMENT' | 'PRODUCTION';
+  readonly processId: string;
+}
+export interface FlowDescription {
+  readonly name: string;
+  readonly description: string | undefined;
+  /** Its defaults. */
+  readonly variables: JsonObject;
+}
+export interface FlowCall extends FlowPlace {
+  readonly data: JsonObject;
+  readonly idempotencyKey: string;
+  /** Who calls. */
+  readonly instanceId: string;
+  readonly nodeId: string;
+}
+export interface FlowResult {
+  readonly processInstanceId: string;
+  /** 1 Completed, 2 Failed, 3 Cancelled. */
+  readonly stateCd: 1 | 2 | 3;
+  readonly data: JsonObject;
+  readonly error?: { readonly code: string; readonly message: string };
 }
 
 /** Functions of the user's own that are loaded in this process, by name. */

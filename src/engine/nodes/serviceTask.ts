@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../json.ts';
 import { defineNode, type Resolver } from '../node.ts';
+import { resolvedRequest } from '../request.ts';
 import type { KeysOf } from './keys.ts';
 
 type Keys = KeysOf<'serviceTask'>;
@@ -9,20 +10,12 @@ export const serviceTask = defineNode<Keys>({
   work: {
     kind: (node) => node.keys.service,
     input({ keys }, resolver) {
-      if (keys.service === 'http') return http(keys.request, resolver);
+      if (keys.service === 'http') return resolvedRequest(keys.request, resolver);
       if (keys.service === 'command') return command(keys, resolver);
       return email(keys.message, resolver);
     },
   },
 });
-
-function http(request: NonNullable<Keys['request']>, resolver: Resolver): JsonObject {
-  const input: Record<string, Json> = { method: resolver.text(request.method), url: resolver.text(request.url) };
-  if (request.headers !== undefined) input['headers'] = resolver.texts(request.headers);
-  if (request.query !== undefined) input['query'] = resolver.texts(request.query);
-  if (request.body !== undefined) input['body'] = resolver.value(request.body);
-  return input;
-}
 
 function command(keys: Extract<Keys, { service: 'command' }>, resolver: Resolver): JsonObject {
   const input: Record<string, Json> = { command: keys.command.map((word) => resolver.text(word)) };
