@@ -2,7 +2,7 @@ import { agentFlows } from './agent-flows.ts';
 import type { Runtime } from './runtime/door.ts';
 import type { Stores } from './store/index.ts';
 import type { UploadStore } from './store/uploads.ts';
-import type { StoredFiles, WorkPorts } from './work/ports.ts';
+import type { FileStore, WorkPorts } from './work/ports.ts';
 
 interface Rooms {
   readonly stores: () => Stores;
@@ -18,9 +18,13 @@ export const workPorts = ({ stores, runtime, domain }: Rooms): WorkPorts => ({
   domain,
 });
 
-const filesOf = (uploads: UploadStore): StoredFiles => ({
+const filesOf = (uploads: UploadStore): FileStore => ({
   async open(organizationId, fileId) {
     const record = uploads.find(fileId, organizationId);
     return record && { ...record, content: await uploads.content(record) };
+  },
+  async save(organizationId, about, content) {
+    const { fileId, name, contentType, size } = await uploads.save(content, { organizationId, ...about }, Date.now());
+    return { id: fileId, name, contentType, size };
   },
 });

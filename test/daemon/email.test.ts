@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import t, { type Test } from 'tap';
 import { createWork, type Outcome, type SmtpSettings, type WorkItem } from '../../src/daemon/work/index.ts';
-import type { StoredFiles } from '../../src/daemon/work/ports.ts';
+import type { FileStore } from '../../src/daemon/work/ports.ts';
 import type { JsonObject } from '../../src/engine/json.ts';
 
 interface Received {
@@ -58,7 +58,8 @@ async function post(test: Test, options: SMTPServerOptions = {}): Promise<Post> 
   return { smtp: { host: '127.0.0.1', port, from: 'Shop <shop@example.com>' }, received };
 }
 
-const FILES: StoredFiles = {
+const FILES: FileStore = {
+  save: () => Promise.reject(new Error('sending keeps no file')),
   async open(organizationId, fileId) {
     if (organizationId !== 'default' || fileId !== 'f1') return undefined;
     const content = Readable.from([Buffer.from('from '), Buffer.from('the store')]);

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { Json } from '../../engine/json.ts';
 import { discard, type Message, messageOf } from './email-message.ts';
 import { type ExecutorContext, type Service, type SmtpSettings, WorkError } from './executor.ts';
-import type { WorkPorts } from './ports.ts';
+import type { StoredFiles } from './ports.ts';
 
 const CONNECT_MS = 30_000;
 /** Safety net for servers that fall silent; flows set `timeout`. */
@@ -14,7 +14,7 @@ const SILENCE_MS = 5 * 60_000;
  * Errors: EMAIL_NOT_CONFIGURED; EMAIL_REJECTED when the message is wrong or the server refuses it, its recipients or the
  * password; EMAIL_UNREACHABLE when there is no server, the connection breaks or is not safe.
  */
-export function createEmail(files: WorkPorts['files'] | undefined): Service {
+export function createEmail(files: (() => StoredFiles) | undefined): Service {
   return {
     async execute(input, context) {
       const { smtp } = context.settings;

@@ -16,6 +16,7 @@ import { createHttp } from './http.ts';
 import { createMemory } from './memory.ts';
 import type { WorkPorts } from './ports.ts';
 import { createScript } from './script.ts';
+import { createVoice } from './voice.ts';
 
 export type { Environment, EnvLookup, Outcome, WorkItem, WorkKind, WorkLog } from './attempt.ts';
 export type { SmtpSettings, WorkSettings } from './executor.ts';
@@ -175,6 +176,7 @@ function createServices(
     ['agent', createAgent({ http: http.execute, flows: () => flows?.() })],
     ['email', createEmail(files)],
   ]);
+  if (files !== undefined) services.set('voice', createVoice(files));
   if (memory !== undefined) services.set('memory', createMemory(memory));
   if (domain !== undefined) services.set('domain', createDomain(domain.local, domain.workers));
   return services;

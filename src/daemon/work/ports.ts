@@ -6,7 +6,7 @@ import type { WorkerTasks } from './worker-tasks.ts';
 /** What executors need of the rest of the daemon, kept small; `daemon.ts` joins them. Asked for at each attempt. */
 export interface WorkPorts {
   readonly memory: () => Memory;
-  readonly files: () => StoredFiles;
+  readonly files: () => FileStore;
   readonly flows: () => AgentFlows;
   readonly domain: { readonly local: LocalHandlers; readonly workers: WorkerTasks };
 }
@@ -15,6 +15,24 @@ export interface WorkPorts {
 export interface StoredFiles {
   /** Opens a file's content; undefined where the organization has no such file. Who asked reads or destroys it. */
   open(organizationId: string, fileId: string): Promise<StoredFile | undefined>;
+}
+
+export interface FileStore extends StoredFiles {
+  /** Keeps a file; resolves with the reference that variables hold. PAYLOAD_TOO_LARGE; nothing stays of one that breaks off. */
+  save(
+    organizationId: string,
+    about: { readonly name: string; readonly contentType: string },
+    content: Readable,
+  ): Promise<FileReference>;
+}
+
+/** What a variable holds of a file. */
+export interface FileReference {
+  readonly id: string;
+  readonly name: string;
+  readonly contentType: string;
+  /** Bytes. */
+  readonly size: number;
 }
 
 export interface StoredFile {
