@@ -1,6 +1,6 @@
 import { find, instanceBody, located } from './body.ts';
 import type { ChildResult, Command, Context, DeliveryAnswer, Refusal, StartCommand, WorkOutcome } from './command.ts';
-import { type Draft, draftOf, emptyState } from './draft.ts';
+import { draftOf, emptyState, stateOf } from './draft.ts';
 import { EVENT_FORMAT, type Event } from './event.ts';
 import { fail, failForGood, timeOut } from './failure.ts';
 import type { Flow, Node } from './flow.ts';
@@ -55,7 +55,7 @@ export function decide(flow: Flow, state: State, command: Command, context: Cont
   return decided(turn);
 }
 
-const decided = (turn: Turn): Decision => ({ ok: true, events: turn.events, state: turn.draft as Draft & State });
+const decided = (turn: Turn): Decision => ({ ok: true, events: turn.events, state: stateOf(turn.draft) });
 
 function refused(
   code: Refusal['code'],

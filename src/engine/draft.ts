@@ -33,6 +33,21 @@ export function draftOf(state: State): Draft {
   };
 }
 
+const EMPTY_MAP: ReadonlyMap<never, never> = new Map<never, never>();
+const EMPTY_SET: ReadonlySet<never> = new Set<never>();
+const EMPTY_LIST: readonly never[] = [];
+
+/** The draft as a state that stays: what is empty is shared, for most of what waits has most of its parts empty. */
+export function stateOf(draft: Draft): State {
+  const state: Mutable<State> = draft;
+  if (draft.active.size === 0) state.active = EMPTY_MAP;
+  if (draft.joins.size === 0) state.joins = EMPTY_MAP;
+  if (draft.outbox.size === 0) state.outbox = EMPTY_MAP;
+  if (draft.written.size === 0) state.written = EMPTY_SET;
+  if (draft.ready.length === 0) state.ready = EMPTY_LIST;
+  return state;
+}
+
 /** The state before an instance's first event. */
 export function emptyState(): State {
   return {
