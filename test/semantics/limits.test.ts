@@ -48,6 +48,10 @@ t.test('24: a turn is short, and shorter where the variables are large', async (
   };
   t.equal(entered('x'), 501);
   t.ok(entered('x'.repeat(1024 * 1024)) < 40);
+  const fork = Array.from({ length: 50 }, () => 'a').join(', ');
+  const wide = flowOf(`start: { type: startEvent, next: a }\na: { type: task, next: [${fork}] }`);
+  const decision = begin(wide, { ...START, id: 'i1' }, CONTEXT);
+  t.ok(decision.ok && decision.state.nextActivation < 600, 'a step counts once for each token that it sends out');
 });
 
 t.test('24: other commands get their turn while one instance has much to do', async (t) => {
@@ -187,6 +191,20 @@ each:
     { data: { x: 'x'.repeat(1000) } },
   );
   t.match(run.state.error, { code: 'VARIABLES_TOO_LARGE', nodeId: 'ask' });
+});
+
+t.test('24: keys that are waited for count', async (t) => {
+  const run = new World({ variableBytes: 10_000 }).start(
+    `
+start: { type: startEvent, next: each }
+each:
+  type: loopNode
+  times: 100
+  concurrency: 100
+  nodes: { catch: { type: intermediateCatchEvent, message: m, correlationKey: "<{x}>" } }`,
+    { data: { x: 'x'.repeat(1000) } },
+  );
+  t.match(run.state.error, { code: 'VARIABLES_TOO_LARGE', nodeId: 'catch' });
 });
 
 t.test('24: a text that grows past what a template may give is TEMPLATE_TOO_LARGE', async (t) => {

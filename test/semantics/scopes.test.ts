@@ -322,6 +322,20 @@ t.test('19: cancelling the parent cancels the child first; a child can not be ca
   t.ok(world.trace.indexOf('i2 nodeCancelled ask') < world.trace.indexOf('i1 nodeCancelled sub'));
 });
 
+t.test('19: what is told of another child, or delivered twice, changes nothing', async (t) => {
+  const run = new World().start(
+    'start: { type: startEvent, next: sub }\nsub: { type: subProcess, nodes: { ask: { type: userTask } } }',
+  );
+  const events = run.events.length;
+  const result = { stateCd: 1, variables: { x: 1 }, written: ['x'] } as const;
+  run.command({ type: 'endChild', n: 2, child: 'i9', result });
+  run.command({ type: 'endChild', n: 9, child: 'i2', result });
+  run.command({ type: 'deliver', id: 1, answer: { ok: true, instanceId: 'i9' } });
+  t.equal(run.events.length, events);
+  run.children()[0]?.complete('ask');
+  t.equal(run.outcome, 'Completed');
+});
+
 t.test('20: callProcess starts an independent instance, and does not wait for it', async (t) => {
   const world = new World();
   world.publish(OTHER, 'start: { type: startEvent, next: ask }\nask: { type: userTask }');
