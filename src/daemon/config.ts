@@ -18,7 +18,7 @@ const AiProvider = Type.Object(
     type: Type.Enum(['openai-compatible', 'anthropic']),
     baseURL: Type.String({ pattern: '^https?://' }),
     apiKey: Type.Optional(Type.String({ minLength: 1 })),
-    /** The name of an environment value (`wfx env set --secret`) that holds the key. */
+    /** The name of an environment value (`wfx env set`) that holds the key. */
     apiKeyEnv: Type.Optional(Type.String({ minLength: 1 })),
     model: Type.Optional(Type.String({ minLength: 1 })),
     structuredOutputs: Type.Optional(Type.Boolean()),

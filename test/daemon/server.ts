@@ -13,8 +13,8 @@ import type { Runtime } from '../../src/daemon/runtime/door.ts';
 import { openRuntime } from '../../src/daemon/runtime/index.ts';
 import { createStores, type Stores } from '../../src/daemon/store/index.ts';
 import { freshKey, keyFact } from '../../src/daemon/store/keys.ts';
-import { WorkerTasks } from '../../src/daemon/work/worker-tasks.ts';
 import { SecretBox } from '../../src/daemon/store/secret-box.ts';
+import { WorkerTasks } from '../../src/daemon/work/worker-tasks.ts';
 
 /** A server over the real journal, runtime and stores in a folder of its own; outside work alone is left undone. */
 export interface TestServer {
@@ -76,7 +76,15 @@ export async function openServer(t: Test, setup: Setup = {}): Promise<TestServer
   });
   await bootstrap(stores, dataDir, Date.now());
   const streams = new Streams(quiet, setup.heartbeatMs);
-  const services = { runtime, stores, limits: new RateLimits(), streams, workers: new WorkerTasks(), metrics: () => 'wfx_info 1\n', version: '0' };
+  const services = {
+    runtime,
+    stores,
+    limits: new RateLimits(),
+    streams,
+    workers: new WorkerTasks(),
+    metrics: () => 'wfx_info 1\n',
+    version: '0',
+  };
   const settings = { host: '127.0.0.1', allowedHosts: [], maxBodyBytes: 1024 * 1024 };
   const { app, refuse } = createServer(services, settings, quiet);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });

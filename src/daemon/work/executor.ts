@@ -27,7 +27,7 @@ export interface AiProvider {
   /** Such as `http://127.0.0.1:11434/v1`. */
   readonly baseURL: string;
   readonly apiKey?: string;
-  /** The name of an environment value that holds the key: `wfx env set --secret`. */
+  /** The name of an environment value that holds the key. */
   readonly apiKeyEnv?: string;
   /** The model of nodes that name none. */
   readonly model?: string;
