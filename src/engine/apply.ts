@@ -3,14 +3,10 @@ import type { Assignment, Event, InstanceStarted } from './event.ts';
 import { type Json, type JsonObject, jsonSize, member, merged, withPaths } from './json.ts';
 import { type Activation, joinKey, type Loop, RESULT_CHUNK, ROOT_SCOPE, type Scope, type State } from './state.ts';
 
-/** `state` after `event`, which happened `at` (ms). The only code that changes state is in this file. */
-export function apply(state: State, event: Event, at: number): State {
-  const draft = draftOf(state);
-  change(draft, event, at);
-  return draft;
-}
-
-/** `state` after all of `events`, in order; what replay does with a frame. */
+/**
+ * `state` after all of `events`, in order, which happened `at` (ms): what replay does with a frame. The only code that
+ * changes state is in this file.
+ */
 export function applyAll(state: State, events: readonly Event[], at: number): State {
   const draft = draftOf(state);
   for (const event of events) change(draft, event, at);

@@ -1,5 +1,5 @@
 /** The engine's door. Pure: commands in, facts out; time, ids and environment values come in with the command. */
-export { apply, applyAll } from './apply.ts';
+export { applyAll } from './apply.ts';
 export { find, innerBody } from './body.ts';
 export { calledInstance, childResult, inlineChild, processChild } from './child.ts';
 export * from './command.ts';
