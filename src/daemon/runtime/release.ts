@@ -43,7 +43,10 @@ export class Release {
   constructor(options: ReleaseOptions) {
     this.#options = options;
     this.timers = new Timers((id, n, purpose, due) =>
-      options.later(id, (transaction) => transaction.decide(id, { type: 'fireTimer', n, purpose, due })),
+      options.later(id, (transaction) => {
+        if (transaction.at < due) this.timers.again(id, n, purpose, due);
+        else transaction.decide(id, { type: 'fireTimer', n, purpose, due });
+      }),
     );
   }
 

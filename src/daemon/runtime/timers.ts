@@ -48,6 +48,12 @@ export class Timers {
     this.#schedule();
   }
 
+  /** A timer that rang is too early after all, because the clock was set back: it waits on. */
+  again(instanceId: string, n: number, purpose: Purpose, due: number): void {
+    this.#push({ due, instanceId, n, purpose });
+    this.#schedule();
+  }
+
   close(): void {
     this.#closed = true;
     clearTimeout(this.#wake);

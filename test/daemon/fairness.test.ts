@@ -1,0 +1,66 @@
+import t from 'tap';
+import { serviceWith } from '../flows/service.ts';
+
+const flow = (id: string, name: string, nodes: string) => `id: ${id}\nname: ${name}\nnodes:\n${nodes}`;
+
+const ENDLESS = flow(
+  '1b0f7c2e-4a55-4c0d-9a53-6a6d3c1a2b11',
+  'Endless',
+  `  start: { type: startEvent, next: a }
+  a: { type: task, next: b }
+  b: { type: setVariable, set: { x: 1 }, next: a }`,
+);
+const GROWING = flow(
+  '2b0f7c2e-4a55-4c0d-9a53-6a6d3c1a2b12',
+  'Growing',
+  `  start: { type: startEvent, next: first }
+  first: { type: setVariable, set: { x: "0123456789" }, next: double }
+  double: { type: setVariable, set: { x: ["{x}", "{x}"] }, next: double }`,
+);
+const BREEDING = flow(
+  '3b0f7c2e-4a55-4c0d-9a53-6a6d3c1a2b13',
+  'Breeding',
+  `  start: { type: startEvent, next: again }
+  again: { type: callProcess, processId: 3b0f7c2e-4a55-4c0d-9a53-6a6d3c1a2b13 }`,
+);
+const PLAIN = flow(
+  '4b0f7c2e-4a55-4c0d-9a53-6a6d3c1a2b14',
+  'Plain',
+  `  start: { type: startEvent, next: work }
+  work: { type: scriptTask, script: "number * 2", result: double, next: end }
+  end: { type: endEvent }`,
+);
+
+t.test('24: flows that grow without end fail with a clear error, while the others go on', async (t) => {
+  const { client } = await serviceWith(t, { limits: { steps: 20_000 } });
+  const publish = async (source: string) => (await client.call('publishFlow', { body: source })).processId;
+  const start = async (processId: string, data = {}) =>
+    (await client.call('execProcess', { body: { processId, data } })).processInstanceId;
+  const ended = async (id: string) => {
+    for await (const item of client.log(id)) if (item.kind === 'end') break;
+    return client.call('getInstance', { params: { processInstanceId: id } });
+  };
+
+  const [endless, growing, breeding, plain] = await Promise.all([ENDLESS, GROWING, BREEDING, PLAIN].map(publish));
+  const wild = await Promise.all([endless, endless, growing, breeding].map((id) => start(id as string)));
+  const others = await Promise.all(Array.from({ length: 50 }, (_, number) => start(plain as string, { number })));
+
+  const results = await Promise.all(others.map(ended));
+  t.same(
+    results.map(({ stateCd, data }) => [stateCd, data['double']]),
+    others.map((_, number) => [1, number * 2]),
+    'every other run completes',
+  );
+  const [first, second, large] = await Promise.all(wild.slice(0, 3).map(ended));
+  t.match(first, { stateCd: 2, error: { code: 'STEP_LIMIT', message: /loop without an end/ } });
+  t.match(second, { stateCd: 2, error: { code: 'STEP_LIMIT' } });
+  t.match(large, { stateCd: 2, error: { code: 'VARIABLES_TOO_LARGE', nodeId: 'double' } });
+
+  t.match(await ended(wild[3] as string), { stateCd: 1 }, 'whoever was called is independent of the caller');
+  for await (const { event } of client.events({ after: '0.0' })) {
+    if (event.type === 'INSTANCE_ENDED' && event.data.processId === breeding && event.data['stateCd'] === 2) break;
+  }
+  const query = { state: 2 } as const;
+  const { items } = await client.call('listFlowInstances', { params: { processId: breeding as string }, query });
+  t.match(items, [{ error: { code: 'CALL_DEPTH' } }], 'the chain ends where it is too deep');
+});
