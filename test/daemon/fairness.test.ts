@@ -32,7 +32,7 @@ const PLAIN = flow(
 );
 
 t.test('24: flows that grow without end fail with a clear error, while the others go on', async (t) => {
-  const { client } = await serviceWith(t, { limits: { steps: 20_000 } });
+  const { client } = await serviceWith(t, { limits: { steps: 5_000 } });
   const publish = async (source: string) => (await client.call('publishFlow', { body: source })).processId;
   const start = async (processId: string, data = {}) =>
     (await client.call('execProcess', { body: { processId, data } })).processInstanceId;
