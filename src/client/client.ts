@@ -1,6 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ENDPOINTS, pathOf, type RouteName } from '../contract/endpoints.ts';
-import type { Answer, Input, LifecycleEvent, LogEnd, LogEntry, StreamName } from '../contract/types.ts';
+import type {
+  Answer,
+  DeliverySummary,
+  Input,
+  LifecycleEvent,
+  LogEnd,
+  LogEntry,
+  StreamName,
+} from '../contract/types.ts';
 import { ApiError, UnreachableError } from './errors.ts';
 import { accepted, bodyOf, type Exchange, exchange, jsonOf, type Target } from './http.ts';
 import { type Reconnecting, resumed } from './stream.ts';
@@ -85,6 +93,16 @@ export class Client {
   ): AsyncGenerator<{ id: string | undefined; event: LifecycleEvent }, void, void> {
     for await (const event of this.#stream(pathOf('streamEvents', {}), options))
       yield { id: event.id, event: { type: event.event, data: JSON.parse(event.data) } as LifecycleEvent };
+  }
+
+  /** Webhook deliveries as they come, of one webhook or all; goes on until the signal aborts. */
+  async *deliveries(
+    webhookId: string | undefined,
+    options: StreamOptions = {},
+  ): AsyncGenerator<DeliverySummary, void, void> {
+    const query = webhookId === undefined ? '' : `?webhookId=${encodeURIComponent(webhookId)}`;
+    for await (const event of this.#stream(pathOf('streamDeliveries', {}) + query, options))
+      yield JSON.parse(event.data) as DeliverySummary;
   }
 
   #stream(path: string, options: StreamOptions) {

@@ -13,7 +13,7 @@ const COMMON: readonly ErrorCode[] = [
   'INTERNAL_ERROR',
   'OVERLOADED',
 ];
-const STREAM_HEADERS = ['streamLog', 'streamEvents'];
+const STREAM_HEADERS = ['streamLog', 'streamEvents', 'streamDeliveries'];
 const STARTS = ['execProcess', 'startProcess'];
 
 /** The API as an OpenAPI 3.1 document, made from the table of routes. */

@@ -5,6 +5,7 @@ import { flowRoutes } from './routes/flows.ts';
 import { instanceRoutes } from './routes/instances.ts';
 import { memoryRoutes } from './routes/memory.ts';
 import type { RouteSpec } from './routes/route.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
 import { workerRoutes } from './routes/worker.ts';
 
 /** The table of all routes; HTTP routes, OpenAPI and the client's types are made from it and `ENDPOINTS`. */
@@ -14,6 +15,7 @@ export const ROUTES = {
   ...memoryRoutes,
   ...workerRoutes,
   ...adminRoutes,
+  ...webhookRoutes,
   ...daemonRoutes,
 } satisfies Record<RouteName, RouteSpec>;
 

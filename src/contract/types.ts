@@ -6,6 +6,7 @@ import type * as daemon from './schemas/daemon.ts';
 import type * as flow from './schemas/flow.ts';
 import type * as instance from './schemas/instance.ts';
 import type * as memory from './schemas/memory.ts';
+import type * as webhook from './schemas/webhook.ts';
 import type * as worker from './schemas/worker.ts';
 
 /** What travels is never changed in place. JSON values (index signatures) are read-only already. */
@@ -37,14 +38,14 @@ export type Answer<N extends RouteName> = Routes[N]['answer'] extends infer A
   ? A extends { readonly kind: 'json'; readonly schema: infer S extends TSchema; readonly orNone: true }
     ? Of<S> | undefined
     : A extends { readonly kind: 'json'; readonly schema: infer S extends TSchema }
-    ? Of<S>
-    : A extends { readonly kind: 'text' }
-      ? string
-      : A extends { readonly kind: 'bytes' }
-        ? Uint8Array
-        : A extends { readonly kind: 'none' }
-          ? undefined
-          : never
+      ? Of<S>
+      : A extends { readonly kind: 'text' }
+        ? string
+        : A extends { readonly kind: 'bytes' }
+          ? Uint8Array
+          : A extends { readonly kind: 'none' }
+            ? undefined
+            : never
   : never;
 
 /** Names of the routes that answer with Server-Sent Events. */
@@ -91,5 +92,8 @@ export type Organization = Of<typeof admin.Organization>;
 export type Whoami = Of<typeof admin.Whoami>;
 export type Memory = Of<typeof memory.Memory>;
 export type WorkerTask = Of<typeof worker.WorkerTask>;
+export type Webhook = Of<typeof webhook.Webhook>;
+export type Delivery = Of<typeof webhook.Delivery>;
+export type DeliverySummary = Of<typeof webhook.DeliverySummary>;
 export type FileReference = Of<typeof daemon.FileReference>;
 export type Environment = 'DEVELOPMENT' | 'PRODUCTION';

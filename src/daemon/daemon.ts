@@ -18,6 +18,7 @@ import { openRuntime } from './runtime/index.ts';
 import { makeFolder, writeWhole } from './store/durable-file.ts';
 import { createStores, type Stores } from './store/index.ts';
 import { SecretBox } from './store/secret-box.ts';
+import { openTriggers, type Triggers } from './triggers/index.ts';
 import { createWork, type Work } from './work/index.ts';
 import type { WorkPorts } from './work/ports.ts';
 import { WorkerTasks } from './work/worker-tasks.ts';
@@ -59,7 +60,9 @@ export async function startDaemon(config: Config, log: Logger): Promise<Daemon> 
     if (await bootstrap(stores, config.dataDir, Date.now()))
       log.info({}, 'first start: made the organization default, an admin key and a system key');
     await stores.uploads.sweep();
-    const url = await serve(config, log, data, closing);
+    const triggers = await openTriggers({ ...data, dataDir: config.dataDir, log });
+    closing.push(() => triggers.close());
+    const url = await serve(config, log, { ...data, triggers }, closing);
     closing.push(await announce(config.dataDir, url));
     return { url, stop: close };
   } catch (error) {
@@ -127,14 +130,14 @@ function openWork(config: Config, log: Logger, ports: WorkPorts, stores: () => S
 async function serve(
   config: Config,
   log: Logger,
-  { runtime, stores, journal, workers }: Data,
+  { runtime, stores, journal, workers, triggers }: Data & { readonly triggers: Triggers },
   closing: (() => Promise<void>)[],
 ): Promise<string> {
   const streams = new Streams(log);
   const requests = new RequestCounts();
   const measured = () => ({ runtime: runtime.stats, journal: journal.stats, openStreams: streams.open });
   const metrics = () => metricsText({ ...measured(), requests: requests.counts, version: VERSION });
-  const services = { runtime, stores, limits: new RateLimits(), streams, workers, metrics, version: VERSION };
+  const services = { runtime, stores, limits: new RateLimits(), streams, workers, triggers, metrics, version: VERSION };
   const server = createServer(services, config, log);
   server.app.addHook('onResponse', async (request, reply) => requests.add(request.method, reply.statusCode));
   closing.push(() => drain(server, streams, workers));

@@ -9,6 +9,7 @@ import { type Live, runsOf } from './live.ts';
 const MAIN = resolve(import.meta.dirname, '../../src/daemon/main.ts');
 
 export interface Process extends ReturnType<typeof runsOf> {
+  readonly url: string;
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;
 }
@@ -24,7 +25,7 @@ export async function daemonProcess(t: Test, home: string, flags: readonly strin
   if (!ready) throw new Error(error?.message);
   const apiKey = (await readCredential('admin', home)) as string;
   const runs: Pick<Live, keyof ReturnType<typeof runsOf>> = runsOf(new Client(() => ({ url, apiKey })));
-  return { ...runs, kill: () => kill(child) };
+  return { ...runs, url, kill: () => kill(child) };
 }
 
 async function kill(child: ChildProcess): Promise<void> {

@@ -14,6 +14,7 @@ import { openRuntime } from '../../src/daemon/runtime/index.ts';
 import { createStores, type Stores } from '../../src/daemon/store/index.ts';
 import { freshKey, keyFact } from '../../src/daemon/store/keys.ts';
 import { SecretBox } from '../../src/daemon/store/secret-box.ts';
+import { openTriggers } from '../../src/daemon/triggers/index.ts';
 import { WorkerTasks } from '../../src/daemon/work/worker-tasks.ts';
 
 /** A server over the real journal, runtime and stores in a folder of its own; outside work alone is left undone. */
@@ -76,7 +77,9 @@ export async function openServer(t: Test, setup: Setup = {}): Promise<TestServer
   });
   await bootstrap(stores, dataDir, Date.now());
   const streams = new Streams(quiet, setup.heartbeatMs);
+  const triggers = await openTriggers({ runtime, stores, dataDir, log: quiet });
   const services = {
+    triggers,
     runtime,
     stores,
     limits: new RateLimits(),
@@ -92,6 +95,7 @@ export async function openServer(t: Test, setup: Setup = {}): Promise<TestServer
     streams.close();
     app.server.closeAllConnections();
     await app.close();
+    await triggers.close();
     await stores.close();
     await runtime.close();
     await journal.close();

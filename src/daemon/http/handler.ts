@@ -7,6 +7,7 @@ import type { Caller } from '../auth/caller.ts';
 import type { RateLimits } from '../auth/limits.ts';
 import type { Runtime } from '../runtime/door.ts';
 import type { Stores } from '../store/index.ts';
+import type { Triggers } from '../triggers/index.ts';
 import type { WorkerTasks } from '../work/worker-tasks.ts';
 import type { Streams } from './streams.ts';
 
@@ -17,6 +18,7 @@ export interface Services {
   readonly limits: RateLimits;
   readonly streams: Streams;
   readonly workers: WorkerTasks;
+  readonly triggers: Triggers;
   /** Prometheus text. */
   readonly metrics: () => string;
   readonly version: string;

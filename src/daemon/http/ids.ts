@@ -21,6 +21,9 @@ const FORMS: Readonly<Record<string, IdForm>> = {
   valueId: { form: UUID, unknown: 'NOT_FOUND', what: 'environment value' },
   taskId: { form: UUID, unknown: 'NOT_FOUND', what: 'task' },
   memoryKey: { form: /^[^\0-\x1f\x7f]{1,512}$/, unknown: 'NOT_FOUND', what: 'memory' },
+  webhookId: { form: UUID, unknown: 'NOT_FOUND', what: 'webhook' },
+  deliveryId: { form: UUID, unknown: 'NOT_FOUND', what: 'delivery' },
+  token: { form: /^[\w-]{16,128}$/, unknown: 'NOT_FOUND', what: 'webhook address' },
   organizationId: { form: /^[a-z0-9][a-z0-9-]{0,62}$/, unknown: 'NOT_FOUND', what: 'organization' },
 };
 

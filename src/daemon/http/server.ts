@@ -69,7 +69,7 @@ export function createServer(services: Services, settings: ServerSettings, log: 
       void reply.header('Connection', 'close');
       throw new Refusal('SHUTTING_DOWN', 'The daemon is stopping: try again when it is back.');
     }
-    checkHost(request);
+    if (!isDelivery(request)) checkHost(request);
     refuseEncoded(request);
     if (request.is404) refuseUnknown(request, reply);
     done();
@@ -127,6 +127,9 @@ function refuseUnknown(request: FastifyRequest, reply: FastifyReply): never {
   void reply.header('Allow', allowed);
   throw new Refusal('METHOD_NOT_ALLOWED', `This endpoint takes ${allowed}.`);
 }
+
+/** Senders call by whatever public name leads here; the token in the path is all that they need. */
+const isDelivery = (request: FastifyRequest): boolean => pathOf(request).startsWith('/webhook/receive/');
 
 const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? '';
 

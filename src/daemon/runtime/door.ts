@@ -8,6 +8,11 @@ import type { Fact } from '../ports.ts';
  */
 export interface Runtime {
   start(request: StartRequest, once?: Once): Promise<Started>;
+  /**
+   * Several starts, and facts that tell of them, as one commit. A start that is refused is left out, its Rejection in its
+   * place; everything else is done together or not at all. A repeat of `once` does nothing, and gets the first `answer`.
+   */
+  startAll(batch: StartBatch, once?: Once): Promise<BatchOutcome>;
   /** The first answer to a request that was made before; undefined when it is new. CONFLICT when its key was for another. */
   answered(once: Once): Promise<Started | undefined>;
   /** COMPLETE checks `data` against the node's form; both need the node to wait (TASK_NOT_WAITING otherwise). */
@@ -104,6 +109,13 @@ export interface StartRequest {
   /** The live instance whose work starts it: the new one counts to its chain of starts, whose length is bounded. */
   readonly calledBy?: string;
 }
+export interface StartBatch {
+  readonly starts: readonly StartRequest[];
+  /** What becomes durable with the starts, of which there may be none; `started` is in their order. */
+  readonly facts: (started: readonly (Started | Rejection)[]) => readonly Fact[];
+  readonly answer: Json;
+}
+export type BatchOutcome = 'done' | { readonly repeatOf: Json };
 export interface Started {
   readonly processInstanceId: string;
   readonly processId: string;

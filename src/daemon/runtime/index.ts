@@ -7,8 +7,8 @@ import { sendEvent } from './events.ts';
 import { newId } from './ids.ts';
 import { Reads } from './reads.ts';
 import { retryStart } from './retry.ts';
+import { start, startAll } from './start.ts';
 import { iso } from './summary.ts';
-import type { Transaction } from './transaction.ts';
 
 export interface RuntimeOptions {
   readonly journal: JournalPort;
@@ -39,29 +39,8 @@ function door(committer: Committer, { journal }: RuntimeOptions): Runtime {
 
   return {
     facts: committer.facts,
-    start: async (request, once) => {
-      const { organizationId, processId, version, environment, correlationKey, data, trigger, calledBy } = request;
-      const flow = definitions.flow(processId, version);
-      const answer = await committer.submit((transaction) => {
-        const id = newId(transaction.at);
-        const decision = transaction.begin(flow, {
-          id,
-          processId,
-          version,
-          path: [],
-          organizationId,
-          environment,
-          ...(correlationKey !== undefined && { correlationKey }),
-          trigger,
-          ...chainOf(transaction, calledBy, committer.limits),
-          data,
-        });
-        if (!decision.ok)
-          throw new Rejection(decision.refusal.code, decision.refusal.message, decision.refusal.details);
-        return { processInstanceId: id, processId, startTime: iso(transaction.at) };
-      }, once);
-      return answer as unknown as Awaited<ReturnType<Runtime['start']>>;
-    },
+    start: (request, once) => start(committer, request, once),
+    startAll: (batch, once) => startAll(committer, batch, once),
 
     answered: async (once) => (await committer.answered(once)) as unknown as Started | undefined,
 
@@ -112,17 +91,6 @@ function door(committer: Committer, { journal }: RuntimeOptions): Runtime {
     ready: () => committer.ready(),
     close: () => committer.close(),
   };
-}
-
-/** Where in a chain of starts an instance stands that the work of another one starts. */
-function chainOf(transaction: Transaction, calledBy: string | undefined, limits: Limits) {
-  const caller = calledBy === undefined ? undefined : transaction.state(calledBy);
-  if (caller === undefined) return { depth: 0 };
-  if (caller.depth >= limits.depth) {
-    const message = `flows may start one another ${limits.depth} deep; does one start itself?`;
-    throw new Rejection('CONFLICT', message);
-  }
-  return { depth: caller.depth + 1, root: caller.root };
 }
 
 /** INSTANCE_NOT_FOUND for an id that is unknown, or another organization's. */

@@ -9,6 +9,7 @@ import { OrganizationStore } from './organizations.ts';
 import type { SecretBox } from './secret-box.ts';
 import { UploadStore } from './uploads.ts';
 import { Collections } from './views.ts';
+import { WebhookStore } from './webhooks.ts';
 
 /** Everything that is durable and not an instance. */
 export interface Stores {
@@ -19,6 +20,7 @@ export interface Stores {
   readonly environment: EnvironmentStore;
   readonly uploads: UploadStore;
   readonly memory: MemoryStore;
+  readonly webhooks: WebhookStore;
   /** Writes what is still in memory: key usage and the JSON views. */
   close(): Promise<void>;
 }
@@ -45,6 +47,7 @@ export function createStores({ facts, box, dataDir, maxFileBytes, log }: StoreOp
     environment: new EnvironmentStore(collections, box),
     uploads: new UploadStore(collections, join(dataDir, 'files'), maxFileBytes),
     memory: new MemoryStore(collections),
+    webhooks: new WebhookStore(collections, box),
     async close() {
       await keys.close().catch(() => undefined);
       await collections.close();

@@ -22,6 +22,7 @@ export class Collections {
   readonly #folder: string;
   readonly #log: Warner;
   readonly #changed = new Set<string>();
+  readonly #listeners = new Map<string, (key: string) => void>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 
@@ -39,10 +40,18 @@ export class Collections {
     return this.#facts.all(collection) as ReadonlyMap<string, T>;
   }
 
+  /** `listener` is told of each key of the collection that is put or deleted from now on, once that is durable. */
+  onPut(collection: string, listener: (key: string) => void): void {
+    this.#listeners.set(collection, listener);
+  }
+
   /** Resolves when durable; all of the facts together or none. False: `once` was used before, and nothing was changed. */
   async put(facts: readonly Fact[], once?: Once): Promise<boolean> {
     if (!(await this.#facts.put(facts, once))) return false;
-    for (const { collection } of facts) if (SHOWN.has(collection)) this.#changed.add(collection);
+    for (const { collection, key } of facts) {
+      if (SHOWN.has(collection)) this.#changed.add(collection);
+      this.#listeners.get(collection)?.(key);
+    }
     this.#timer ??= setTimeout(() => this.#write(), QUIET_MS).unref();
     return true;
   }

@@ -8,6 +8,7 @@ import { keyHandlers } from './keys.ts';
 import { memoryHandlers } from './memory.ts';
 import { organizationHandlers } from './organizations.ts';
 import { streamHandlers } from './streams.ts';
+import { webhookHandlers } from './webhooks.ts';
 import { workerHandlers } from './worker.ts';
 
 /** What each route of the contract does; leaving one out does not compile. */
@@ -21,5 +22,6 @@ export const handlersOf = (services: Services): Handlers => ({
   ...keyHandlers(services),
   ...environmentHandlers(services),
   ...organizationHandlers(services),
+  ...webhookHandlers(services),
   ...daemonHandlers(services),
 });
