@@ -8,6 +8,7 @@ import { type OfferedTask, type TaskEnd, WorkerTasks } from '../../src/daemon/wo
 import type { Json } from '../../src/engine/json.ts';
 import { watchHandlers } from '../../src/handlers/folder.ts';
 import { live, tempHome } from './live.ts';
+import { daemonProcess } from './process.ts';
 
 const nodes = (keys: string) =>
   `  start: { type: startEvent, next: it }\n  it: { type: domainTask, ${keys}, result: out }`;
@@ -65,8 +66,11 @@ t.test('what a handler throws is the error of the node', async (t) => {
   t.match(await wfx.run(nodes('handler: plain')), { error: { code: 'HANDLER_FAILED', message: 'no luck' } });
   t.match(await wfx.run(nodes('handler: odd')), { error: { code: 'HANDLER_RESULT' } });
   t.equal((await wfx.run(nodes('handler: flaky, retry: { attempts: 3, backoff: PT0S }'))).data.out, 3);
-  const kept = await wfx.run(nodes('handler: mutating, input: "{box}"'), { box: { list: [] } });
-  t.strictSame([kept.data.box, kept.data.out], [{ list: [] }, { list: [1] }], 'its input is a copy');
+  const seen = '  seen: { type: setVariable, set: { seen: "{box}" } }';
+  const kept = await wfx.run(`${nodes('handler: mutating, input: "{box}", next: seen')}\n${seen}`, {
+    box: { list: [] },
+  });
+  t.strictSame([kept.data.seen, kept.data.out], [{ list: [] }, { list: [1] }], 'its input is a copy');
 });
 
 t.test('saving a handler puts it to use; a broken one says so and leaves the old one', async (t) => {
@@ -244,6 +248,17 @@ t.test('a restart offers the task again; a result that was thanked for is not as
   t.equal(after?.task.idempotencyKey, before?.task.idempotencyKey);
   await again.client.call('completeTask', { params: { taskId: after?.task.taskId ?? '' }, body: { result: 'fresh' } });
   t.match(await again.ended(id), { data: { out: 'fresh' } });
+});
+
+t.test('kill -9 right after a worker was thanked loses nothing', async (t) => {
+  const home = tempHome(t);
+  const before = await daemonProcess(t, home);
+  const id = await before.start(await before.publish(nodes('handler: x')));
+  const given = await before.client.call('pollTask', { body: { handlers: ['x'] } });
+  await before.client.call('completeTask', { params: { taskId: given?.task.taskId ?? '' }, body: { result: 'once' } });
+  await before.kill();
+  const after = await daemonProcess(t, home);
+  t.match(await after.ended(id), { stateCd: 1, data: { out: 'once' } });
 });
 
 t.test('an outcome that was recorded before a crash is the outcome', async (t) => {
