@@ -52,6 +52,7 @@ function networkReason(error: unknown): string | undefined {
     const { code } = at as CallError;
     if (code !== undefined && NETWORK.test(code)) reason = `${at.message || 'no connection'} (${code})`;
     else if (/^(fetch failed|terminated|other side closed)$/.test(at.message)) reason ??= 'the connection broke';
+    else if (reason !== undefined && at.message !== '') reason = at.message;
   }
   const { message } = error as CallError;
   return reason ?? /^Cannot connect to API: (.*)$/.exec(message ?? '')?.[1];
