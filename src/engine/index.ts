@@ -1,6 +1,6 @@
 /** The engine's door. Pure: commands in, facts out; time, ids and environment values come in with the command. */
 export { applyAll } from './apply.ts';
-export { find, innerBody } from './body.ts';
+export { find } from './body.ts';
 export { calledInstance, childResult, inlineChild, processChild } from './child.ts';
 export * from './command.ts';
 export { begin, type Decision, decide } from './decide.ts';

@@ -27,7 +27,10 @@ class Daemon {
 
   async start(): Promise<Client> {
     const env = { ...process.env, WFX_HOME: this.home, WFX_KEYCHAIN: 'off' };
-    const child = spawn(process.execPath, [DAEMON, '--port', '0'], { env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+    const child = spawn(process.execPath, [DAEMON, '--port', '0'], {
+      env,
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
     this.#child = child;
     const [message] = (await Promise.race([
       once(child, 'message'),

@@ -11,6 +11,7 @@ import type { Wfx } from '../wfx.ts';
 
 interface Options {
   readonly environment?: string;
+  readonly secret?: boolean;
 }
 const OPTION = ['-e, --environment <name>', 'DEVELOPMENT or PRODUCTION (default: PRODUCTION)'] as const;
 
@@ -22,10 +23,12 @@ export function add(command: Command, wfx: Wfx): void {
     )
     .argument('<name=value...>', 'what to set')
     .option(...OPTION)
+    .option('--secret', 'keep the values sealed: only outside work gets them, everywhere else they read ***')
     .addHelpText(
       'after',
       examples(
         ['wfx env set SHOP_URL=https://shop.example', 'for runs in PRODUCTION'],
+        ['wfx env set --secret SHOP_KEY=s3cr3t', 'never shown again'],
         ['wfx env set -e DEVELOPMENT SHOP_URL=http://127.0.0.1:8080', 'for runs in DEVELOPMENT'],
       ),
     )
@@ -54,7 +57,11 @@ async function set(wfx: Wfx, texts: readonly string[], options: Options): Promis
   const client = await wfx.client();
   const results: EnvironmentValue[] = [];
   for (const [name, value] of values)
-    results.push(await client.call('setEnvironment', { body: { name, value, environment } }));
+    results.push(
+      await client.call('setEnvironment', {
+        body: { name, value, environment, ...(options.secret === true && { secret: true }) },
+      }),
+    );
   if (wfx.json) wfx.io.json({ items: results });
   else for (const { name } of results) wfx.io.note(`${name} is set in ${environment}.`);
 }
