@@ -33,13 +33,34 @@ function fieldsOf(instance: Instance): readonly (readonly [string, string | unde
     ['flow', `${instance.processId}, version ${instance.processVersion}`],
     ['environment', instance.environment],
     ['key', instance.correlationKey],
-    ['started', `${shownTime(instance.startTime)} by ${shownValue(instance.trigger['type'] ?? 'api')}`],
+    ['started', `${shownTime(instance.startTime)} by ${startedBy(instance.trigger)}`],
     ['ended', instance.endTime === undefined ? undefined : shownTime(instance.endTime)],
     ['took', shownDuration(between(instance.startTime, instance.endTime))],
     ['parent', instance.parentInstanceId],
     ['retry of', instance.retryOf],
     ['children', instance.children.length === 0 ? undefined : instance.children.join(', ')],
   ];
+}
+
+/** What started a run, with what leads back to it. */
+function startedBy(trigger: Instance['trigger']): string {
+  const told = (name: string): string => shownValue(trigger[name] ?? '?');
+  switch (trigger['type']) {
+    case 'webhook':
+      return trigger['deliveryId'] === undefined
+        ? 'a webhook trigger, by hand'
+        : `webhook ${told('webhookName')}, delivery ${told('deliveryId')}`;
+    case 'schedule':
+      return trigger['scheduledTime'] === undefined
+        ? 'a schedule trigger, by hand'
+        : `schedule ${told('cron')} ${told('timezone')}, due ${shownTime(told('scheduledTime'))}`;
+    case 'email':
+      return trigger['messageId'] === undefined
+        ? 'an email trigger, by hand'
+        : `email connection ${told('connectionName')}, message ${told('messageId')}`;
+    default:
+      return shownValue(trigger['type'] ?? 'api');
+  }
 }
 
 function showNodes({ io }: Wfx, { nodes }: Instance): void {

@@ -50,6 +50,11 @@ export class Client {
     this.#target = target;
   }
 
+  /** Where the daemon is now. */
+  async url(): Promise<string> {
+    return (await this.#target()).url;
+  }
+
   /** Requests that change nothing, or carry an idempotency key, are tried again while the daemon says 503. */
   async call<N extends Exclude<RouteName, StreamName>>(
     name: N,

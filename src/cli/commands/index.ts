@@ -44,6 +44,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'task', group: WATCH, summary: 'List and answer what waits for a person', load: () => import('./task.ts') },
   { name: 'event', group: WATCH, summary: 'Send an event to waiting runs', load: () => import('./event.ts') },
   {
+    name: 'webhook',
+    group: WATCH,
+    summary: 'Make webhooks, see what they were sent, send events to try them',
+    load: () => import('./webhook.ts'),
+  },
+  {
     name: 'worker',
     group: OPERATE,
     summary: 'Do domainTask nodes with functions of your own',
