@@ -2,10 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openJournal } from '../src/daemon/journal/index.ts';
-import type { JournalPort } from '../src/daemon/ports.ts';
+import type { JournalPort, Work } from '../src/daemon/ports.ts';
 import type { Runtime } from '../src/daemon/runtime/door.ts';
 import { openRuntime } from '../src/daemon/runtime/index.ts';
-import type { Work } from '../src/daemon/work/index.ts';
 import { compile } from '../src/engine/parse.ts';
 
 const idle: Work = { start() {}, abort() {}, running: 0, queued: 0, close: async () => {} };

@@ -1,4 +1,5 @@
-import { createWork, type Outcome } from '../src/daemon/work/index.ts';
+import type { Outcome } from '../src/daemon/ports.ts';
+import { createWork } from '../src/daemon/work/index.ts';
 
 const SCRIPTS = 4000;
 const AT_ONCE = 64;

@@ -112,3 +112,69 @@ export interface Recovery {
 export class StorageError extends Error {
   override readonly name = 'StorageError';
 }
+
+export type WorkKind = 'http' | 'command' | 'script' | 'email' | 'domain' | 'ai' | 'voice' | 'memory' | 'agent';
+
+/** Reads a value that was set for the run's environment; undefined where none bears the name. */
+export type EnvLookup = (name: string) => Json | undefined;
+
+/** One attempt of one node. */
+export interface WorkItem {
+  readonly instanceId: string;
+  readonly nodeId: string;
+  readonly activation: number;
+  /** Counted from 1. */
+  readonly attempt: number;
+  /** `instance:node:activation`: the same for every attempt (semantics 22). */
+  readonly idempotencyKey: string;
+  readonly organizationId: string;
+  readonly environment: 'DEVELOPMENT' | 'PRODUCTION';
+  readonly processId: string;
+  readonly kind: WorkKind;
+  /** Resolves the node's templates at this moment; environment values, secrets too, come in only here. Throws {code, message}. */
+  readonly prepare: (env: EnvLookup) => Prepared;
+  /** Steps that earlier attempts, and this one before a crash, recorded. */
+  readonly progress: readonly Json[];
+  /** Keeps a finished step with its log lines; resolves when that is durable. */
+  readonly record: (step: Json, logs: readonly WorkLog[]) => Promise<void>;
+}
+
+export interface Prepared {
+  readonly input: JsonObject;
+  readonly warnings: readonly string[];
+  /** What the agent's tool with this index is, its arguments being variables. Throws {code, message}. */
+  readonly tool?: (index: number, variables: JsonObject, env: EnvLookup) => Omit<Prepared, 'tool'>;
+}
+
+export interface WorkLog {
+  readonly level: 'INFO' | 'WARN' | 'ERROR';
+  readonly message: string;
+}
+
+export type Outcome =
+  | { readonly ok: true; readonly value: Json; readonly logs: readonly WorkLog[] }
+  | {
+      readonly ok: false;
+      /** `final`: the node's retry policy does not apply. */
+      readonly error: { readonly code: string; readonly message: string; readonly final?: true };
+      readonly logs: readonly WorkLog[];
+    };
+
+/**
+ * What nodes do outside (semantics 21-23). Node timeouts are not kept here: they are durable timers elsewhere, which
+ * call `abort`. The bounds of the executors are safety nets for flows that set no timeout.
+ */
+export interface Work {
+  /**
+   * Does the item when its turn comes; `done` is called once with the outcome, never before `start` returned, and never
+   * after `abort`. An item that starts while the same activation still works replaces it.
+   */
+  start(item: WorkItem, done: (outcome: Outcome) => void): void;
+  /** Stops the work of an activation, waiting or running; unknown ones are ignored. */
+  abort(instanceId: string, activation: number): void;
+  /** Attempts under way, those included that were aborted and still end (a command has 5 s for it). */
+  readonly running: number;
+  readonly queued: number;
+  /** Aborts everything, calls no `done` any more, and resolves when all work has ended, after 8 s at the latest. */
+  close(): Promise<void>;
+}

@@ -4,7 +4,8 @@ import { createServer } from 'node:net';
 import { Readable } from 'node:stream';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import t, { type Test } from 'tap';
-import { createWork, type Outcome, type SmtpSettings, type WorkItem } from '../../src/daemon/work/index.ts';
+import type { Outcome, WorkItem } from '../../src/daemon/ports.ts';
+import { createWork, type SmtpSettings } from '../../src/daemon/work/index.ts';
 import type { FileStore } from '../../src/daemon/work/ports.ts';
 import type { JsonObject } from '../../src/engine/json.ts';
 

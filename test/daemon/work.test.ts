@@ -5,8 +5,9 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
+import type { Outcome, Work, WorkItem } from '../../src/daemon/ports.ts';
 import { createAddressPolicy } from '../../src/daemon/work/addresses.ts';
-import { createWork, type Outcome, type Work, type WorkItem, type WorkSettings } from '../../src/daemon/work/index.ts';
+import { createWork, type WorkSettings } from '../../src/daemon/work/index.ts';
 import { createMask } from '../../src/daemon/work/mask.ts';
 import type { Json, JsonObject } from '../../src/engine/json.ts';
 

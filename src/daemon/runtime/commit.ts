@@ -1,7 +1,6 @@
 import type { Limits } from '../../engine/index.ts';
 import type { Json } from '../../engine/json.ts';
-import { type JournalPort, type Recovery, StorageError } from '../ports.ts';
-import type { Work } from '../work/index.ts';
+import { type JournalPort, type Recovery, StorageError, type Work } from '../ports.ts';
 import { contextOf } from './context.ts';
 import { deliverOwed } from './deliver.ts';
 import { type Definitions, type Facts, type Once, Rejection, type RuntimeLog, type RuntimeStats } from './door.ts';

@@ -1,6 +1,5 @@
 import { DEFAULT_LIMITS, type Limits } from '../../engine/index.ts';
-import type { JournalPort, Recovery } from '../ports.ts';
-import type { Work } from '../work/index.ts';
+import type { JournalPort, Recovery, Work } from '../ports.ts';
 import { Committer } from './commit.ts';
 import { type Definitions, type Facts, Rejection, type Runtime, type RuntimeLog, type Started } from './door.ts';
 import { sendEvent } from './events.ts';

@@ -7,7 +7,7 @@ import {
   type State,
   workKind,
 } from '../../engine/index.ts';
-import type { Outcome, Work, WorkItem } from '../work/index.ts';
+import type { Outcome, Work, WorkItem } from '../ports.ts';
 import { deliver, type Surroundings } from './deliver.ts';
 import type { Definitions, Environment } from './door.ts';
 import type { Feed } from './feed.ts';

@@ -1,53 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../../engine/json.ts';
+import type { EnvLookup, Outcome, Prepared, WorkItem, WorkKind, WorkLog } from '../ports.ts';
 import { type Executor, type LogLevel, WorkError, type WorkSettings } from './executor.ts';
 import { createMask, MASK, type Mask } from './mask.ts';
-
-export type WorkKind = 'http' | 'command' | 'script' | 'email' | 'domain' | 'ai' | 'voice' | 'memory' | 'agent';
-
-/** Reads a value that was set for the run's environment; undefined where none bears the name. */
-export type EnvLookup = (name: string) => Json | undefined;
-
-/** One attempt of one node. */
-export interface WorkItem {
-  readonly instanceId: string;
-  readonly nodeId: string;
-  readonly activation: number;
-  /** Counted from 1. */
-  readonly attempt: number;
-  /** `instance:node:activation`: the same for every attempt (semantics 22). */
-  readonly idempotencyKey: string;
-  readonly organizationId: string;
-  readonly environment: 'DEVELOPMENT' | 'PRODUCTION';
-  readonly processId: string;
-  readonly kind: WorkKind;
-  /** Resolves the node's templates at this moment; environment values, secrets too, come in only here. Throws {code, message}. */
-  readonly prepare: (env: EnvLookup) => Prepared;
-  /** Steps that earlier attempts, and this one before a crash, recorded. */
-  readonly progress: readonly Json[];
-  /** Keeps a finished step with its log lines; resolves when that is durable. */
-  readonly record: (step: Json, logs: readonly WorkLog[]) => Promise<void>;
-}
-
-export interface Prepared {
-  readonly input: JsonObject;
-  readonly warnings: readonly string[];
-  /** What the agent's tool with this index is, its arguments being variables. Throws {code, message}. */
-  readonly tool?: (index: number, variables: JsonObject, env: EnvLookup) => Omit<Prepared, 'tool'>;
-}
-
-export interface WorkLog {
-  readonly level: LogLevel;
-  readonly message: string;
-}
-
-export type Outcome =
-  | { readonly ok: true; readonly value: Json; readonly logs: readonly WorkLog[] }
-  | {
-      readonly ok: false;
-      /** `final`: the node's retry policy does not apply. */
-      readonly error: { readonly code: string; readonly message: string; readonly final?: true };
-      readonly logs: readonly WorkLog[];
-    };
 
 /** The values that were set for one environment of one organization. */
 export interface Environment {

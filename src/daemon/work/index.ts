@@ -1,13 +1,7 @@
+import type { Outcome, Work, WorkItem, WorkKind } from '../ports.ts';
 import { createAgent } from './agent.ts';
 import { createAi } from './ai.ts';
-import {
-  type AttemptOptions,
-  type Environment,
-  type Outcome,
-  runAttempt,
-  type WorkItem,
-  type WorkKind,
-} from './attempt.ts';
+import { type AttemptOptions, type Environment, runAttempt } from './attempt.ts';
 import { createCommand } from './command.ts';
 import { createDomain } from './domain.ts';
 import { createEmail } from './email.ts';
@@ -18,7 +12,7 @@ import type { WorkPorts } from './ports.ts';
 import { createScript } from './script.ts';
 import { createVoice } from './voice.ts';
 
-export type { Environment, EnvLookup, Outcome, WorkItem, WorkKind, WorkLog } from './attempt.ts';
+export type { Environment } from './attempt.ts';
 export type { SmtpSettings, WorkSettings } from './executor.ts';
 
 /** The part of a pino logger that is used here. */
@@ -32,25 +26,6 @@ export interface WorkOptions {
   readonly log: WorkLogger;
   /** What is left out is not done here: its nodes fail with WORK_NOT_AVAILABLE. */
   readonly ports?: Partial<WorkPorts>;
-}
-
-/**
- * What nodes do outside (semantics 21-23). Node timeouts are not kept here: they are durable timers elsewhere, which
- * call `abort`. The bounds of the executors are safety nets for flows that set no timeout.
- */
-export interface Work {
-  /**
-   * Does the item when its turn comes; `done` is called once with the outcome, never before `start` returned, and never
-   * after `abort`. An item that starts while the same activation still works replaces it.
-   */
-  start(item: WorkItem, done: (outcome: Outcome) => void): void;
-  /** Stops the work of an activation, waiting or running; unknown ones are ignored. */
-  abort(instanceId: string, activation: number): void;
-  /** Attempts under way, those included that were aborted and still end (a command has 5 s for it). */
-  readonly running: number;
-  readonly queued: number;
-  /** Aborts everything, calls no `done` any more, and resolves when all work has ended, after 8 s at the latest. */
-  close(): Promise<void>;
 }
 
 const DEFAULT_CONCURRENT = 64;
