@@ -1,4 +1,5 @@
 import type { Purpose, Timer } from '../../engine/index.ts';
+import { DueHeap } from '../due-heap.ts';
 
 interface Entry {
   readonly due: number;
@@ -16,7 +17,7 @@ const LONGEST_WAIT_MS = 60_000;
  */
 export class Timers {
   readonly #fire: (instanceId: string, n: number, purpose: Purpose, due: number) => void;
-  readonly #heap: Entry[] = [];
+  readonly #heap = new DueHeap<Entry>();
   /** Armed timers by activation: an entry of the heap counts only as long as it is in here. */
   readonly #armed = new Map<string, readonly Timer[]>();
   #count = 0;
@@ -41,16 +42,16 @@ export class Timers {
     this.#count += timers.length - before.length;
     for (const { due, purpose } of timers) {
       if (!before.some((timer) => timer.purpose === purpose && timer.due === due)) {
-        this.#push({ due, instanceId, n, purpose });
+        this.#heap.push({ due, instanceId, n, purpose });
       }
     }
-    if (this.#heap.length > 64 && this.#heap.length > 2 * this.#count) this.#compact();
+    if (this.#heap.size > 64 && this.#heap.size > 2 * this.#count) this.#heap.keep((entry) => this.#isArmed(entry));
     this.#schedule();
   }
 
   /** A timer that rang is too early after all, because the clock was set back: it waits on. */
   again(instanceId: string, n: number, purpose: Purpose, due: number): void {
-    this.#push({ due, instanceId, n, purpose });
+    this.#heap.push({ due, instanceId, n, purpose });
     this.#schedule();
   }
 
@@ -60,7 +61,7 @@ export class Timers {
   }
 
   #schedule(): void {
-    const next = this.#heap[0];
+    const next = this.#heap.first;
     if (next === undefined || this.#closed) return;
     const at = Math.min(Math.max(next.due, Date.now()), Date.now() + LONGEST_WAIT_MS);
     if (this.#wake !== undefined && this.#wakeAt <= at) return;
@@ -73,8 +74,8 @@ export class Timers {
     this.#wake = undefined;
     this.#wakeAt = Number.POSITIVE_INFINITY;
     const now = Date.now();
-    for (let top = this.#heap[0]; top !== undefined && top.due <= now; top = this.#heap[0]) {
-      this.#pop();
+    for (let top = this.#heap.first; top !== undefined && top.due <= now; top = this.#heap.first) {
+      this.#heap.pop();
       if (this.#isArmed(top)) this.#fire(top.instanceId, top.n, top.purpose, top.due);
     }
     this.#schedule();
@@ -83,39 +84,5 @@ export class Timers {
   #isArmed({ instanceId, n, purpose, due }: Entry): boolean {
     const timers = this.#armed.get(`${instanceId}:${n}`);
     return timers?.some((timer) => timer.purpose === purpose && timer.due === due) === true;
-  }
-
-  #compact(): void {
-    const armed = this.#heap.filter((entry) => this.#isArmed(entry));
-    this.#heap.length = 0;
-    for (const entry of armed) this.#push(entry);
-  }
-
-  #push(entry: Entry): void {
-    const heap = this.#heap;
-    let i = heap.push(entry) - 1;
-    while (i > 0) {
-      const parent = (i - 1) >> 1;
-      if ((heap[parent] as Entry).due <= entry.due) break;
-      heap[i] = heap[parent] as Entry;
-      i = parent;
-    }
-    heap[i] = entry;
-  }
-
-  #pop(): void {
-    const heap = this.#heap;
-    const last = heap.pop();
-    if (last === undefined || heap.length === 0) return;
-    let i = 0;
-    for (;;) {
-      let child = 2 * i + 1;
-      if (child >= heap.length) break;
-      if (child + 1 < heap.length && (heap[child + 1] as Entry).due < (heap[child] as Entry).due) child += 1;
-      if ((heap[child] as Entry).due >= last.due) break;
-      heap[i] = heap[child] as Entry;
-      i = child;
-    }
-    heap[i] = last;
   }
 }
