@@ -14,8 +14,10 @@ import { openRuntime } from '../../src/daemon/runtime/index.ts';
 import { createStores, type Stores } from '../../src/daemon/store/index.ts';
 import { freshKey, keyFact } from '../../src/daemon/store/keys.ts';
 import { SecretBox } from '../../src/daemon/store/secret-box.ts';
+import type { Clock } from '../../src/daemon/triggers/clock.ts';
 import { openTriggers } from '../../src/daemon/triggers/index.ts';
 import { WorkerTasks } from '../../src/daemon/work/worker-tasks.ts';
+import { tempFolder } from '../folder.ts';
 
 /** A server over the real journal, runtime and stores in a folder of its own; outside work alone is left undone. */
 export interface TestServer {
@@ -49,6 +51,7 @@ const quiet = pino({ level: 'silent' });
 const noWork = { start: () => undefined, abort: () => undefined, running: 0, queued: 0, close: async () => undefined };
 
 export interface Setup {
+  readonly clock?: Clock;
   readonly dataDir?: string;
   readonly heartbeatMs?: number;
   readonly maxFileBytes?: number;
@@ -56,7 +59,7 @@ export interface Setup {
 
 export async function openServer(t: Test, setup: Setup = {}): Promise<TestServer> {
   process.env['WFX_KEYCHAIN'] = 'off';
-  const dataDir = setup.dataDir ?? t.testdir();
+  const dataDir = setup.dataDir ?? tempFolder(t);
   const { journal, recovery } = await openJournal({ dir: join(dataDir, 'journal'), log: quiet });
   const box = await SecretBox.open(dataDir);
   let stores = undefined as unknown as Stores;
@@ -77,7 +80,13 @@ export async function openServer(t: Test, setup: Setup = {}): Promise<TestServer
   });
   await bootstrap(stores, dataDir, Date.now());
   const streams = new Streams(quiet, setup.heartbeatMs);
-  const triggers = await openTriggers({ runtime, stores, dataDir, log: quiet });
+  const triggers = await openTriggers({
+    runtime,
+    stores,
+    dataDir,
+    log: quiet,
+    ...(setup.clock && { clock: setup.clock }),
+  });
   const services = {
     triggers,
     runtime,

@@ -5,6 +5,7 @@ import { plain, plainLines } from '../../client/index.ts';
 import type { Activated, Environment, FlowDefinition, FlowSummary } from '../../contract/types.ts';
 import { CliError, EXIT, usage } from '../exit.ts';
 import { examples } from '../help.ts';
+import type { Io } from '../io.ts';
 import { firstItems, limitOf } from '../pages.ts';
 import { shownTime } from '../shown.ts';
 import { printFields, printTable } from '../table.ts';
@@ -138,7 +139,26 @@ function showFlow({ io }: Wfx, flow: FlowDefinition): void {
     ['public', flow.public ? 'yes' : 'no'],
     ['updated', shownTime(flow.updatedAt)],
   ]);
+  for (const schedule of flow.schedules) showSchedule(io, schedule);
   io.print(`\n${io.paint('dim', `# version ${flow.version}`)}\n${plainLines(flow.source, 1_000_000).trimEnd()}`);
+}
+
+/** When it comes next, in its own timezone and in that of whoever looks. */
+function showSchedule(io: Io, { cron, timezone, environment, next }: FlowDefinition['schedules'][number]): void {
+  const local = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const where = environment === null ? 'not active' : `in ${environment}`;
+  io.print(`\n${io.paint('dim', 'schedule')}  ${plain(cron)}  ${plain(timezone)}  (${where})`);
+  for (const time of next) {
+    const theirs = `${timeIn(timezone, time)} ${plain(timezone)}`;
+    io.print(timezone === local ? `  ${theirs}` : `  ${theirs}   ${timeIn(local, time)} ${local}`);
+  }
+}
+
+/** `Mon 2026-11-23 09:00`. */
+function timeIn(timeZone: string, time: string): string {
+  const at = new Date(time);
+  const day = at.toLocaleDateString('en-GB', { timeZone, weekday: 'short' });
+  return `${day} ${at.toLocaleString('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' })}`;
 }
 
 async function versions(wfx: Wfx, processId: string): Promise<void> {

@@ -20,6 +20,15 @@ export const FlowSummary = Type.Object({
 export const FlowDefinition = Type.Object({
   ...FlowSummary.properties,
   version: Type.String({ description: 'The version that `source` is of: the one asked for, or else the newest.' }),
+  schedules: Type.Array(
+    Type.Object({
+      cron: Type.String(),
+      timezone: Type.String(),
+      environment: Nullable(Type.Enum(['DEVELOPMENT', 'PRODUCTION'], { description: 'Where it runs; null: nowhere.' })),
+      next: Type.Array(Timestamp, { description: 'The next five times.' }),
+    }),
+    { description: 'The schedule triggers of this version; it runs by them where it is active.' },
+  ),
   source: Type.String({ description: 'The flow file as it was published.' }),
   versions: Type.Array(Type.String({ description: 'Oldest first.' })),
 });

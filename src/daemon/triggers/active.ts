@@ -1,4 +1,5 @@
 import type { Trigger } from '../../engine/flow.ts';
+import type { JsonObject } from '../../engine/json.ts';
 import type { Environment } from '../runtime/door.ts';
 import { type DefinitionStore, ENVIRONMENTS, type FlowRecord } from '../store/definitions.ts';
 import type { Collections } from '../store/views.ts';
@@ -86,8 +87,12 @@ export class ActiveTriggers {
     const { organizationId, processId, name: flowName } = flow;
     return ENVIRONMENTS.flatMap((environment) => {
       const version = flow.active[environment];
-      if (version === null || (flow.triggers.length === 0 && version === String(flow.latest))) return [];
-      const { triggers } = this.#definitions.flow(processId, version);
+      if (version === null) return [];
+      // The record has the triggers of the newest version, which spares reading and compiling most files.
+      const triggers =
+        version === String(flow.latest)
+          ? flow.triggers.map(compiled)
+          : this.#definitions.flow(processId, version).triggers;
       return triggers.map((trigger) => ({ organizationId, processId, flowName, version, environment, trigger }));
     });
   }
@@ -106,6 +111,10 @@ export class ActiveTriggers {
     if (linked?.size === 0) this.#byRegistration.delete(key);
   }
 }
+
+/** As the engine has it: a flow file may write `on-demand`. */
+const compiled = (trigger: JsonObject): Trigger =>
+  (trigger['type'] === 'on-demand' ? { type: 'onDemand' } : trigger) as unknown as Trigger;
 
 const isWebhook = (one: ActiveTrigger): one is ActiveWebhook => one.trigger.type === 'webhook';
 /** Organization ids hold no space. */

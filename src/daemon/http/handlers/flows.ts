@@ -3,8 +3,12 @@ import { compile } from '../../../engine/parse.ts';
 import { organizationFor } from '../../auth/caller.ts';
 import { Refusal } from '../../refusal.ts';
 import { type DefinitionStore, ENVIRONMENTS, type FlowRecord } from '../../store/definitions.ts';
+import { nextTimes } from '../../triggers/matches.ts';
+import { scheduleEnvironment } from '../../triggers/schedule.ts';
 import type { Handlers, Services } from '../handler.ts';
 import { byName, pageOf } from '../page.ts';
+
+const SHOWN_TIMES = 5;
 
 type Names =
   | 'listFlows'
@@ -29,6 +33,7 @@ export function flowHandlers({ stores }: Services): Handlers<Names> {
       return {
         ...summaryOf(flow),
         version,
+        schedules: schedulesOf(definitions, flow, version),
         source: definitions.source(flow.processId, version),
         versions: Array.from({ length: flow.latest }, (_, index) => String(index + 1)),
       };
@@ -93,6 +98,24 @@ const activation = (flow: FlowRecord) => ({ processId: flow.processId, activeVer
 
 function summaryOf({ active, latest, ...flow }: FlowRecord) {
   return { ...flow, activeVersion: active };
+}
+
+/** When the version's schedules come next. A flow runs by the clock in one environment, by the version that is active there. */
+function schedulesOf(definitions: DefinitionStore, flow: FlowRecord, version: string) {
+  const environment = scheduleEnvironment(definitions, flow.processId);
+  const runs = flow.active[environment] === version;
+  return definitions.flow(flow.processId, version).triggers.flatMap((trigger) =>
+    trigger.type === 'schedule'
+      ? [
+          {
+            cron: trigger.cron,
+            timezone: trigger.timezone,
+            environment: runs ? environment : null,
+            next: nextTimes(trigger.cron, trigger.timezone, Date.now(), SHOWN_TIMES),
+          },
+        ]
+      : [],
+  );
 }
 
 function versionOf(definitions: DefinitionStore, flow: FlowRecord, number: number) {
