@@ -12,6 +12,7 @@ import { fitted, padded, printTable, widthOf } from '../../src/cli/table.ts';
 import { typedValue, withData } from '../../src/cli/values.ts';
 import { ApiError, UnreachableError } from '../../src/client/index.ts';
 import type { Problem } from '../../src/contract/types.ts';
+import { tempFolder } from '../folder.ts';
 
 /** How a wrong command line ends. */
 const USAGE = { name: 'CliError', exit: 2 };
@@ -130,7 +131,7 @@ t.test('every error has its exit code, in one place', async (t) => {
 t.test(
   'settings: flags come before variables, those before the context, and that before the local daemon',
   async (t) => {
-    const home = t.testdir({
+    const home = tempFolder(t, {
       'contexts.json': '{"current":"work","contexts":{"work":{"url":"https://w.example","environment":"DEVELOPMENT"}}}',
     });
     const env = { WFX_HOME: home };
@@ -147,7 +148,7 @@ t.test(
     });
     t.match(settingsOf({}, { ...env, WFX_ENVIRONMENT: 'prod' }), { environment: 'PRODUCTION' });
     t.match(settingsOf({ dataDir: '/d' }, env), { address: { kind: 'local' }, dataDir: '/d', home });
-    t.match(settingsOf({}, { WFX_HOME: t.testdir() }), { address: { kind: 'local' } });
+    t.match(settingsOf({}, { WFX_HOME: tempFolder(t) }), { address: { kind: 'local' } });
     t.equal(urlOf('https://x.example/base/', '--url'), 'https://x.example/base');
     for (const bad of ['ftp://x', 'http://', 'a b']) t.throws(() => urlOf(bad, '--url'), USAGE, bad);
     t.throws(() => environmentOf('staging', '--environment'), USAGE);

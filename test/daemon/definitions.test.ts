@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { tempFolder } from '../folder.ts';
 import { openServer, publish, SHORT, shortFlow, type TestServer, WAITING, waitingFlow } from './server.ts';
 
 const exec = (server: TestServer, query = '') =>
@@ -141,7 +142,7 @@ t.test('what may be published', async (t) => {
 });
 
 t.test('after a restart', async (t) => {
-  const dataDir = t.testdir();
+  const dataDir = tempFolder(t);
   const file = join(dataDir, 'flows', SHORT, '1.yaml');
   await t.test('published', async (t) => {
     const server = await openServer(t, { dataDir });

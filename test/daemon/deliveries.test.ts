@@ -5,13 +5,14 @@ import t from 'tap';
 import { newId } from '../../src/daemon/runtime/ids.ts';
 import { ContentLog } from '../../src/daemon/triggers/content-log.ts';
 import { type DeliveryBounds, type DeliveryRecord, DeliveryStore } from '../../src/daemon/triggers/deliveries.ts';
+import { tempFolder } from '../folder.ts';
 import { openServer } from './server.ts';
 
 const HOUR = 3_600_000;
 const now = Date.parse('2026-11-21T09:00:00Z');
 
 t.test('the content log', async (t) => {
-  const folder = t.testdir();
+  const folder = tempFolder(t);
   const log = await ContentLog.open(folder, 1000);
   const contents = Array.from({ length: 50 }, () => randomBytes(100));
   const places = await Promise.all(contents.map((bytes) => log.append(bytes)));
@@ -33,7 +34,7 @@ t.test('the content log', async (t) => {
   });
 
   t.test('refuses what the disk does not take, and goes on when it does again', async (t) => {
-    const folder = join(t.testdir(), 'log');
+    const folder = join(tempFolder(t), 'log');
     const log = await ContentLog.open(folder);
     rmSync(folder, { recursive: true });
     const refused = [log.append(Buffer.from('a')), log.append(Buffer.from('b'))];
@@ -48,7 +49,7 @@ t.test('the content log', async (t) => {
 
 t.test('deliveries are forgotten beyond their age, number and size', async (t) => {
   const server = await openServer(t);
-  const folder = join(t.testdir(), 'deliveries');
+  const folder = join(tempFolder(t), 'deliveries');
   const open = async (bounds: Partial<DeliveryBounds>) => {
     const contents = await ContentLog.open(folder, 1000);
     const all = { maxAgeMs: 24 * HOUR, maxPerWebhook: 1000, maxBytes: 1e9, ...bounds };

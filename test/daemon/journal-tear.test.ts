@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
 import { CorruptJournalError, DataDirInUseError, lockDataDir, openJournal } from '../../src/daemon/journal/index.ts';
 import type { Json } from '../../src/engine/json.ts';
+import { tempFolder } from '../folder.ts';
 import { all, boundariesOf, contentOf, factFrame, instanceFrame, opened, valuesOf } from './journal-fixture.ts';
 
 const quiet = { info: () => undefined, warn: () => undefined };
@@ -13,7 +14,7 @@ const FIRST = '00000001.log';
 
 /** A journal of frames 1 to `count`, each a batch of its own. Returns its folder and its one segment. */
 async function source(t: Test, count: number): Promise<{ dir: string; file: string; bytes: Buffer; ends: number[] }> {
-  const dir = path.join(t.testdir(), 'source');
+  const dir = path.join(tempFolder(t), 'source');
   const { journal } = await opened(dir);
   for (let n = 1; n <= count; n += 1) await journal.append(factFrame(n));
   await journal.close();
@@ -119,7 +120,7 @@ t.test('records that were lost, doubled or swapped are refused', async (t) => {
 });
 
 t.test('sectors that a crash left out of the last, unsynced batch make it torn; damage in it does not', async (t) => {
-  const dir = path.join(t.testdir(), 'source');
+  const dir = path.join(tempFolder(t), 'source');
   const { journal } = await opened(dir);
   await journal.append(factFrame('synced'));
   await Promise.all(Array.from({ length: 20 }, (_, at) => journal.append(factFrame(`${at} ${'b'.repeat(300)}`))));
@@ -148,7 +149,7 @@ t.test('sectors that a crash left out of the last, unsynced batch make it torn; 
 });
 
 t.test('damage in a sealed segment: refused when it is replayed, reported when it is read', async (t) => {
-  const dir = path.join(t.testdir(), 'source');
+  const dir = path.join(tempFolder(t), 'source');
   const { journal } = await opened(dir, 600);
   for (let seq = 1; seq <= 20; seq += 1) await journal.append(instanceFrame({ id: 'a', seq, events: [{ seq }] }));
   await journal.close();
@@ -225,7 +226,7 @@ async function assertAcked(t: Test, dir: string, lines: readonly string[]): Prom
 }
 
 t.test('everything that was acknowledged is there after kill -9, whenever it comes', async (t) => {
-  const dir = path.join(t.testdir(), 'journal');
+  const dir = path.join(tempFolder(t), 'journal');
   for (let round = 1; round <= 8; round += 1) {
     const child = started(process.execPath, [...CHILD, dir, '20000', '1']);
     await child.saying('acked', (round * 37) % 100);
@@ -258,7 +259,7 @@ t.test('a disk that fails: nothing acknowledged is lost, and the journal opens a
     ['no writes for a while', 'pwrite64', 'error=EROFS:when=20..25'],
   ];
   for (const [what, calls, fault] of faults) {
-    const dir = path.join(t.testdir(), 'journal');
+    const dir = path.join(tempFolder(t), 'journal');
     await (await opened(dir)).journal.close();
     const child = tampered(dir, calls, fault, 20000, 1);
     const status = await child.ended;
@@ -291,7 +292,7 @@ t.test('the last batch, which may be in memory only, is written again before it 
 t.test('kill -9 at one call after the other that makes something durable', { skip }, async (t) => {
   for (const calls of ['fdatasync', 'fsync', 'rename', 'pwrite64']) {
     for (const nth of calls === 'rename' ? [1, 2, 3] : [1, 2, 4, 7, 11]) {
-      const dir = path.join(t.testdir(), 'journal');
+      const dir = path.join(tempFolder(t), 'journal');
       const child = tampered(dir, calls, `signal=KILL:when=${nth}`, 12_000, 0);
       await child.ended;
       t.notOk(child.lines.includes('closed'), `killed at ${calls} ${nth}`);
@@ -303,7 +304,7 @@ t.test('kill -9 at one call after the other that makes something durable', { ski
 const prlimit = spawnSync('prlimit', ['--version']).status === 0 ? false : 'prlimit is absent';
 
 t.test('a file that may not grow: refused until it may, without a restart', { skip: prlimit }, async (t) => {
-  const dir = path.join(t.testdir(), 'journal');
+  const dir = path.join(tempFolder(t), 'journal');
   // A test runner's preload may end a process at SIGXFSZ, which node ignores by itself.
   const child = started('env', ['-u', 'NODE_OPTIONS', process.execPath, ...CHILD, dir, '9000000', '1']);
   const limit = (bytes: string) => spawnSync('prlimit', ['--pid', String(child.process.pid), `--fsize=${bytes}:`]);
@@ -326,7 +327,7 @@ const LOCKER = `
 const locker = (dir: string) => started(process.execPath, ['--import=tsx', '--input-type=module', '-e', LOCKER, dir]);
 
 t.test('one process has a data folder; kill -9 of it frees the folder at once', async (t) => {
-  const dir = path.join(t.testdir(), 'data');
+  const dir = path.join(tempFolder(t), 'data');
   const mine = await lockDataDir(dir);
   await t.rejects(lockDataDir(dir), new DataDirInUseError(dir, process.pid), 'the same process again');
   const other = locker(dir);
@@ -351,7 +352,7 @@ t.test('one process has a data folder; kill -9 of it frees the folder at once', 
 });
 
 t.test('of several that start at the same time over a dead one’s lock, exactly one has the folder', async (t) => {
-  const dir = path.join(t.testdir(), 'data');
+  const dir = path.join(tempFolder(t), 'data');
   const dead = locker(dir);
   await dead.saying('ready');
   dead.process.stdin.write('go');

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import { CorruptJournalError, openJournal } from '../../src/daemon/journal/index.ts';
 import { type JournalPort, StorageError } from '../../src/daemon/ports.ts';
 import type { Json } from '../../src/engine/json.ts';
+import { tempFolder } from '../folder.ts';
 import { all, contentOf, factFrame, instanceFrame, opened, valuesOf } from './journal-fixture.ts';
 
 const quiet = { info: () => undefined, warn: () => undefined };
@@ -13,7 +14,7 @@ const uuid = (time: number, serial: number) =>
   `${time.toString(16).padStart(8, '0')}-0000-7000-8000-${serial.toString(16).padStart(12, '0')}`;
 
 t.test('what was appended is there after opening again, string by string', async (t) => {
-  const dir = t.testdir();
+  const dir = tempFolder(t);
   const conformance = process.env['WFX_CONFORMANCE_DIR'] ?? path.resolve('../shared/conformance');
   const naughty = path.join(conformance, 'naughty-strings.json');
   const strings: string[] = [
@@ -49,7 +50,7 @@ t.test('what was appended is there after opening again, string by string', async
 });
 
 t.test('frames become durable in the order of the calls, those of one moment with one sync', async (t) => {
-  const { journal } = await opened(t.testdir());
+  const { journal } = await opened(tempFolder(t));
   const order: number[] = [];
   const appends = Array.from({ length: 500 }, async (_, at) => order.push(await journal.append(factFrame(at))));
   t.equal(journal.stats.pending, 500);
@@ -69,7 +70,7 @@ t.test('frames become durable in the order of the calls, those of one moment wit
 });
 
 t.test('a burst larger than one batch becomes durable in several', async (t) => {
-  const dir = t.testdir();
+  const dir = tempFolder(t);
   const { journal } = await opened(dir);
   const appends = Array.from({ length: 20 }, () => journal.append(factFrame('y'.repeat(1 << 20))));
   await journal.flushed();
@@ -84,7 +85,7 @@ t.test('a burst larger than one batch becomes durable in several', async (t) => 
 });
 
 t.test('a frame that is no JSON, or too large, rejects alone', async (t) => {
-  const { journal } = await opened(t.testdir());
+  const { journal } = await opened(tempFolder(t));
   const cycle: Record<string, unknown> = {};
   cycle['self'] = cycle;
   await t.rejects(journal.append(factFrame(cycle as Json)), TypeError);
@@ -94,7 +95,7 @@ t.test('a frame that is no JSON, or too large, rejects alone', async (t) => {
 });
 
 t.test('appending before the recovered frames were read is refused', async (t) => {
-  const { journal, recovery } = await openJournal({ dir: t.testdir(), log: quiet });
+  const { journal, recovery } = await openJournal({ dir: tempFolder(t), log: quiet });
   await t.rejects(journal.append(factFrame(1)), /frames were not read to the end/);
   await all(recovery.frames);
   t.equal(await journal.append(factFrame(1)), 1);
@@ -177,7 +178,7 @@ async function checkEnded(t: Test, journal: JournalPort): Promise<void> {
 }
 
 t.test('history and ended instances across segments, while open and after opening again', async (t) => {
-  const dir = t.testdir();
+  const dir = tempFolder(t);
   const journal = await livedJournal(dir);
   t.ok(journal.stats.segments > 5, `${journal.stats.segments} segments`);
   await checkLives(t, journal);
@@ -194,7 +195,7 @@ t.test('history and ended instances across segments, while open and after openin
 });
 
 t.test('ended instances come newest id first, wherever and in whatever order they ended', async (t) => {
-  const dir = t.testdir();
+  const dir = tempFolder(t);
   const { journal } = await opened(dir, 20_000);
   const ids = Array.from({ length: 1009 }, (_, at) => uuid(at, at));
   const shuffled = ids.map((_, at) => ids[(at * 387) % ids.length] as string);
@@ -219,7 +220,7 @@ t.test('ended instances come newest id first, wherever and in whatever order the
 });
 
 t.test('an index that is missing, damaged or another segment’s is made again', async (t) => {
-  const dir = t.testdir();
+  const dir = tempFolder(t);
   await (await livedJournal(dir)).close();
   const indexes = (await readdir(dir)).filter((name) => name.endsWith('.idx'));
   const whole = readFileSync(path.join(dir, indexes[1] as string));
@@ -242,7 +243,7 @@ t.test('an index that is missing, damaged or another segment’s is made again',
 });
 
 t.test('history reads what is durable while appends go on', async (t) => {
-  const { journal } = await opened(t.testdir(), 4000);
+  const { journal } = await opened(tempFolder(t), 4000);
   let durable = await journal.append(instanceFrame({ id: 'a', seq: 1, events: [{ seq: 1 }] }));
   const writing = (async () => {
     for (let seq = 2; seq <= 300; seq += 1) {
@@ -265,7 +266,7 @@ t.test('history reads what is durable while appends go on', async (t) => {
 });
 
 t.test('events with a gap between them are corruption', async (t) => {
-  const { journal } = await opened(t.testdir());
+  const { journal } = await opened(tempFolder(t));
   await journal.append(instanceFrame({ id: 'a', seq: 1, events: [{}] }));
   await journal.append(instanceFrame({ id: 'a', seq: 3, events: [{}] }));
   await t.rejects(all(journal.history('a')), CorruptJournalError);
@@ -273,7 +274,7 @@ t.test('events with a gap between them are corruption', async (t) => {
 });
 
 t.test('checkpoints bound what is replayed; the two newest are kept', async (t) => {
-  const dir = t.testdir();
+  const dir = tempFolder(t);
   const { journal } = await opened(dir, 500);
   for (let n = 1; n <= 30; n += 1) {
     await journal.append(factFrame(n));
@@ -299,7 +300,7 @@ t.test('checkpoints bound what is replayed; the two newest are kept', async (t) 
 });
 
 t.test('a checkpoint without entries is one', async (t) => {
-  const dir = t.testdir();
+  const dir = tempFolder(t);
   const { journal } = await opened(dir);
   await journal.append(factFrame(1));
   await journal.checkpoint(1, []);
@@ -310,7 +311,7 @@ t.test('a checkpoint without entries is one', async (t) => {
 });
 
 t.test('a damaged checkpoint is passed over for an older one, or for all frames', async (t) => {
-  const dir = t.testdir();
+  const dir = tempFolder(t);
   const { journal } = await opened(dir, 500);
   for (let n = 1; n <= 20; n += 1) {
     await journal.append(factFrame(n));
@@ -334,7 +335,7 @@ t.test('a damaged checkpoint is passed over for an older one, or for all frames'
 });
 
 t.test('what a crash leaves half made is cleared away', async (t) => {
-  const dir = t.testdir();
+  const dir = tempFolder(t);
   const { journal } = await opened(dir, 500);
   for (let n = 1; n <= 20; n += 1) await journal.append(factFrame(n));
   await journal.checkpoint(20, [{ n: 20 }]);
@@ -351,7 +352,7 @@ t.test('what a crash leaves half made is cleared away', async (t) => {
 });
 
 t.test('files that are lost, foreign or too new are refused, and nothing is changed', async (t) => {
-  const source = path.join(t.testdir(), 'source');
+  const source = path.join(tempFolder(t), 'source');
   const { journal } = await opened(source, 500);
   for (let n = 1; n <= 20; n += 1) await journal.append(factFrame(n));
   await journal.checkpoint(20, [{ n: 20 }]);
@@ -392,7 +393,7 @@ t.test('files that are lost, foreign or too new are refused, and nothing is chan
     ['a dangling link', /cannot be read/, (dir) => symlink('nowhere', path.join(dir, next))],
   ];
   for (const [what, message, damage] of cases) {
-    const dir = path.join(t.testdirName, 'damaged');
+    const dir = path.join(tempFolder(t), 'damaged');
     await cp(source, dir, { recursive: true });
     await damage(dir);
     const before = await contentOf(dir);
@@ -403,13 +404,13 @@ t.test('files that are lost, foreign or too new are refused, and nothing is chan
 });
 
 t.test('a newest segment whose making was interrupted is made anew', async (t) => {
-  const source = path.join(t.testdir(), 'source');
+  const source = path.join(tempFolder(t), 'source');
   const { journal } = await opened(source);
   await journal.append(factFrame(1));
   await journal.close();
   const header = readFileSync(path.join(source, '00000001.log')).subarray(0, 48);
   for (const left of [Buffer.alloc(0), Buffer.alloc(4096), header.subarray(0, 5), header.subarray(0, 47)]) {
-    const dir = path.join(t.testdirName, 'interrupted');
+    const dir = path.join(tempFolder(t), 'interrupted');
     await cp(source, dir, { recursive: true });
     await writeFile(path.join(dir, '00000002.log'), left);
     const found = await opened(dir, 100);
@@ -427,7 +428,7 @@ t.test('a newest segment whose making was interrupted is made anew', async (t) =
 });
 
 t.test('a journal folder that is none, or takes no writes, is a StorageError', async (t) => {
-  const dir = t.testdir({ file: 'x' });
+  const dir = tempFolder(t, { file: 'x' });
   await t.rejects(openJournal({ dir: path.join(dir, 'file'), log: quiet }), StorageError);
   await t.rejects(openJournal({ dir: path.join(dir, 'file', 'journal'), log: quiet }), StorageError);
   const deep = await opened(path.join(dir, 'made', 'on', 'the', 'way'));

@@ -4,10 +4,11 @@ import t from 'tap';
 import { RateLimits } from '../../src/daemon/auth/limits.ts';
 import type { Refusal } from '../../src/daemon/refusal.ts';
 import { readCredential } from '../../src/secrets/index.ts';
+import { tempFolder } from '../folder.ts';
 import { openServer } from './server.ts';
 
 t.test('the first start', async (t) => {
-  const dataDir = t.testdir();
+  const dataDir = tempFolder(t);
   const server = await openServer(t, { dataDir });
 
   t.test('makes an organization, an admin key and a system key, which the CLI finds', async (t) => {
@@ -128,7 +129,7 @@ t.test('keys over HTTP', async (t) => {
 });
 
 t.test('keys outlive a restart', async (t) => {
-  const dataDir = t.testdir();
+  const dataDir = tempFolder(t);
   let key = '';
   await t.test('made', async (t) => {
     const server = await openServer(t, { dataDir });

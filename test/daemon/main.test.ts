@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { readConfig, UsageError } from '../../src/daemon/config.ts';
 import { readCredential } from '../../src/secrets/index.ts';
+import { tempFolder } from '../folder.ts';
 import { SHORT, shortFlow, WAITING, waitingFlow } from './server.ts';
 
 process.env['WFX_KEYCHAIN'] = 'off';
@@ -70,7 +71,7 @@ const call = async ({ url, key }: Running, path: string, body?: unknown, type = 
 };
 
 t.test('a daemon that starts', async (t) => {
-  const home = t.testdir();
+  const home = tempFolder(t);
   const running = await daemon(t, home);
 
   t.test('says where it is, to its starter and in daemon.json', async (t) => {
@@ -104,7 +105,7 @@ t.test('a daemon that starts', async (t) => {
 });
 
 t.test('what was acknowledged is there after kill -9, and the folder is free', async (t) => {
-  const home = t.testdir();
+  const home = tempFolder(t);
   const first = await daemon(t, home);
   await call(first, '/process/publish', waitingFlow(), 'application/yaml');
   const { body } = await call(first, '/process/exec', { processId: WAITING });
@@ -123,7 +124,7 @@ t.test('what was acknowledged is there after kill -9, and the folder is free', a
 });
 
 t.test('stopping finishes what is under way, ends streams, and takes nothing new', async (t) => {
-  const home = t.testdir();
+  const home = tempFolder(t);
   const running = await daemon(t, home);
   await call(running, '/process/publish', waitingFlow(), 'application/yaml');
   const started = (await call(running, '/process/exec', { processId: WAITING })).body.processInstanceId;
@@ -163,7 +164,7 @@ t.test('stopping finishes what is under way, ends streams, and takes nothing new
 });
 
 t.test('a second signal ends it at once', async (t) => {
-  const running = await daemon(t, t.testdir());
+  const running = await daemon(t, tempFolder(t));
   const half = connect(Number(new URL(running.url).port), '127.0.0.1');
   half.on('error', () => undefined);
   await new Promise<void>((resolve) => half.on('connect', () => resolve()));
@@ -188,14 +189,14 @@ t.test('what keeps a daemon from starting is one sentence', async (t) => {
     t.teardown(() => other.close());
     await new Promise((resolve) => other.once('listening', resolve));
     const { port } = other.address() as { port: number };
-    const { code, told, stderr } = await refused(t, t.testdir(), '--port', String(port));
+    const { code, told, stderr } = await refused(t, tempFolder(t), '--port', String(port));
     t.equal(code, 1);
     t.match(told, { code: 'EADDRINUSE', message: String(port) });
     t.match(stderr, sentence);
   });
 
   t.test('a data folder that is none, or damaged', async (t) => {
-    const home = t.testdir({ file: 'x', bad: {} });
+    const home = tempFolder(t, { file: 'x', bad: {} });
     const blocked = await refused(t, home, '--data-dir', join(home, 'file'));
     t.equal(blocked.code, 1);
     t.match(blocked.stderr, sentence);
@@ -212,7 +213,7 @@ t.test('what keeps a daemon from starting is one sentence', async (t) => {
   });
 
   t.test('a wrong flag: exit 2', async (t) => {
-    const { code, told, stderr } = await refused(t, t.testdir(), '--host', '0.0.0.0');
+    const { code, told, stderr } = await refused(t, tempFolder(t), '--host', '0.0.0.0');
     t.equal(code, 2);
     t.equal(told?.code, 'USAGE');
     t.match(stderr, sentence);
@@ -220,7 +221,7 @@ t.test('what keeps a daemon from starting is one sentence', async (t) => {
 });
 
 t.test('--ready-fd gets one line of JSON', async (t) => {
-  const home = t.testdir();
+  const home = tempFolder(t);
   const child = spawn(process.execPath, ['--import=tsx', MAIN, '--port', '0', '--ready-fd', '3'], {
     env: { ...process.env, WFX_HOME: home },
     stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
@@ -234,7 +235,7 @@ t.test('--ready-fd gets one line of JSON', async (t) => {
 });
 
 t.test('configuration', async (t) => {
-  const home = t.testdir();
+  const home = tempFolder(t);
   const config = (args: readonly string[] = [], env = {}) => readConfig(args, { WFX_HOME: home, ...env });
   const settings = (value: unknown) => {
     mkdirSync(home, { recursive: true });

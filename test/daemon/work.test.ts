@@ -10,6 +10,7 @@ import { createAddressPolicy } from '../../src/daemon/work/addresses.ts';
 import { createWork, type WorkSettings } from '../../src/daemon/work/index.ts';
 import { createMask } from '../../src/daemon/work/mask.ts';
 import type { Json, JsonObject } from '../../src/engine/json.ts';
+import { tempFolder } from '../folder.ts';
 
 interface Bench {
   readonly work: Work;
@@ -546,7 +547,7 @@ t.test('commands: arguments, environment and result', async (t) => {
   t.teardown(() => delete process.env['WFX_TEST_PARENT_SECRET']);
   const { value, run } = bench(t, {}, ['hush-hush']);
   const show = 'console.log(JSON.stringify({ args: process.argv.slice(1), env: process.env, cwd: process.cwd() }))';
-  const folder = t.testdir();
+  const folder = tempFolder(t);
   const result = (await value('command', {
     command: [...node(show), '--', 'a b; $(rm -rf /)', { x: 1 }, 5, ''],
     environment: { TOKEN: 'hush-hush', N: 7, NOTHING: null },
@@ -619,7 +620,7 @@ t.test('commands: errors', async (t) => {
     code: 'COMMAND_NOT_FOUND',
     message: /wfx-no-such-program/,
   });
-  t.match(await error('command', { command: [t.testdir()] }), { code: 'COMMAND_NOT_FOUND' });
+  t.match(await error('command', { command: [tempFolder(t)] }), { code: 'COMMAND_NOT_FOUND' });
   for (const input of [
     { command: [] },
     { command: 'ls' },
@@ -647,7 +648,7 @@ t.test(
   'commands: an abort ends the whole family',
   { skip: process.platform !== 'linux' && 'reads /proc' },
   async (t) => {
-    const folder = t.testdir();
+    const folder = tempFolder(t);
     const { work } = bench(t);
     const family = (name: string, child: string): JsonObject => ({
       command: node(`

@@ -5,11 +5,12 @@ import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
 import { backend, deleteCredential, readCredential, saveCredential } from '../../src/secrets/index.ts';
 import { keychainObstacle } from '../../src/secrets/keychain.ts';
+import { tempFolder } from '../folder.ts';
 
 process.env['WFX_KEYCHAIN'] = 'off';
 
 t.test('without a keychain a credential rests in a file that only its owner can read', async (t) => {
-  const home = join(t.testdir(), 'deep', 'home');
+  const home = join(tempFolder(t), 'deep', 'home');
   await saveCredential('admin', 'apk_a_b', home);
   await saveCredential('system', 'apk_c_d', home);
   t.equal(await readCredential('admin', home), 'apk_a_b');
@@ -24,7 +25,7 @@ t.test('without a keychain a credential rests in a file that only its owner can 
 });
 
 t.test('a file that others could read is closed by the next save, and reported until then', async (t) => {
-  const home = t.testdir({ 'credentials.json': '{"admin":"apk_a_b"}' });
+  const home = tempFolder(t, { 'credentials.json': '{"admin":"apk_a_b"}' });
   chmodSync(join(home, 'credentials.json'), 0o644);
   t.equal((await backend(home)).exposed, true);
   await saveCredential('system', 'x', home);
@@ -33,7 +34,7 @@ t.test('a file that others could read is closed by the next save, and reported u
 });
 
 t.test('two homes never take each other’s credentials', async (t) => {
-  const dir = t.testdir({ a: {}, b: {} });
+  const dir = tempFolder(t, { a: {}, b: {} });
   await saveCredential('admin', 'one', join(dir, 'a'));
   t.equal(await readCredential('admin', join(dir, 'b')), undefined);
   symlinkSync(join(dir, 'a'), join(dir, 'link'));
@@ -41,14 +42,14 @@ t.test('two homes never take each other’s credentials', async (t) => {
 });
 
 t.test('a damaged file is named, and never overwritten', async (t) => {
-  const home = t.testdir({ 'credentials.json': 'not json' });
+  const home = tempFolder(t, { 'credentials.json': 'not json' });
   await t.rejects(readCredential('admin', home), /credentials\.json is damaged/);
   await t.rejects(saveCredential('admin', 'x', home), /credentials\.json is damaged/);
   t.equal(readFileSync(join(home, 'credentials.json'), 'utf8'), 'not json');
 });
 
 t.test('names are ordinary keys, also those that a prototype has', async (t) => {
-  const home = t.testdir();
+  const home = tempFolder(t);
   t.equal(await readCredential('constructor', home), undefined);
   await saveCredential('__proto__', 'p', home);
   t.equal(await readCredential('__proto__', home), 'p');
@@ -57,7 +58,7 @@ t.test('names are ordinary keys, also those that a prototype has', async (t) => 
 t.test('the keychain is left alone where asking it could only block or make noise', async (t) => {
   t.equal(keychainObstacle({ WFX_KEYCHAIN: 'off' }), 'switched off by WFX_KEYCHAIN=off');
   if (process.platform !== 'linux') return;
-  const run = t.testdir({ bus: '' });
+  const run = tempFolder(t, { bus: '' });
   t.equal(keychainObstacle({}), 'there is no D-Bus session');
   t.equal(keychainObstacle({ XDG_RUNTIME_DIR: run }), undefined);
   t.equal(keychainObstacle({ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere' }), undefined);
@@ -65,7 +66,7 @@ t.test('the keychain is left alone where asking it could only block or make nois
 
 /** Runs save, backend and read in a process whose `keytar` is the module given; answers what they said. */
 function withKeytar(t: Test, module: string): { read: string | null; kind: string; file: boolean } {
-  const home = t.testdir({ 'keytar.mjs': module });
+  const home = tempFolder(t, { 'keytar.mjs': module });
   const hook = `export const resolve = (name, context, next) =>
     name === 'keytar' ? { url: ${JSON.stringify(pathToFileURL(join(home, 'keytar.mjs')).href)}, shortCircuit: true } : next(name, context);`;
   const script = `
