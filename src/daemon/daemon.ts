@@ -42,6 +42,7 @@ export class StartError extends Error {
 
 /** How long requests under way may take to finish when the daemon stops. */
 const DRAIN_MS = 10_000;
+const IDLE_MS = 20;
 
 /**
  * Joins the rooms: journal, then the runtime rebuilt from it, then HTTP. What was opened is closed again, in reverse, when a
@@ -151,7 +152,10 @@ async function drain({ app, refuse }: Server, streams: Streams, workers: WorkerT
   streams.close();
   workers.close();
   const timer = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS);
+  // Closing ends the connections that are idle now; those whose answer or stream ends later stay open for the next request.
+  const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_MS);
   await app.close();
+  clearInterval(idle);
   clearTimeout(timer);
 }
 
