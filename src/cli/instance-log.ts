@@ -1,7 +1,7 @@
 import { plainJson } from '../client/index.ts';
+import { STATES } from '../terminal/shown.ts';
 import { EXIT } from './exit.ts';
 import { logLine } from './log-lines.ts';
-import { STATES } from './shown.ts';
 import type { Wfx } from './wfx.ts';
 
 /** A stream that has shown all of its history is silent for at least this long. */

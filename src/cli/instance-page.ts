@@ -1,7 +1,8 @@
 import { plain } from '../client/index.ts';
 import type { Instance } from '../contract/types.ts';
-import { shownDuration } from './duration.ts';
-import { between, STATUSES, shownTime, shownValue, stateOf, styleOf } from './shown.ts';
+import { shownDuration } from '../terminal/duration.ts';
+import { between, STATUSES, shownTime, shownValue, stateOf } from '../terminal/shown.ts';
+import { styleOf } from './shown.ts';
 import { printFields, printTable } from './table.ts';
 import type { Wfx } from './wfx.ts';
 

@@ -1,8 +1,8 @@
 import { plain } from '../client/index.ts';
 import type { LogEntry } from '../contract/types.ts';
+import { clockTime } from '../terminal/shown.ts';
+import { fitted, padded } from '../terminal/width.ts';
 import type { Paint } from './io.ts';
-import { clockTime } from './shown.ts';
-import { fitted, padded } from './table.ts';
 
 const NAME = 26;
 /** What every node says of itself: there in full, but not in the foreground. */

@@ -1,8 +1,8 @@
 import { plain } from '../client/index.ts';
 import type { Problem } from '../contract/types.ts';
+import { fitted, widthOf } from '../terminal/width.ts';
 import type { SourceFile } from './flow-file.ts';
 import type { Io } from './io.ts';
-import { fitted, widthOf } from './table.ts';
 
 /** Columns of a source line that are shown before the caret, where the line is long. */
 const BEFORE = 60;

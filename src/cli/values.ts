@@ -1,21 +1,6 @@
-import { type Json, type JsonObject, merged, withPath } from '../engine/json.ts';
+import { type JsonObject, merged, withPath } from '../engine/json.ts';
+import { typedValue } from '../terminal/typed.ts';
 import { usage } from './exit.ts';
-
-/**
- * A value as a person types it: JSON where it is a number, true, false, null, a list or an object; text otherwise. A
- * number that JavaScript can't hold exactly (a long order number) and one with a leading zero stay text.
- */
-export function typedValue(text: string): Json {
-  if (!/^(-?\d|true$|false$|null$|\[|\{)/.test(text)) return text;
-  let value: Json;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return text;
-  }
-  if (typeof value !== 'number') return value;
-  return Number.isInteger(value) && !Number.isSafeInteger(value) ? text : Number.isFinite(value) ? value : text;
-}
 
 /** `key=value` apart; the key may hold dots, the value anything. */
 export function assignment(text: string, option: string): readonly [key: string, value: string] {

@@ -26,6 +26,8 @@ export interface StreamOptions {
   readonly after?: string | undefined;
   /** Called when the connection was lost, before every try to get it back. */
   readonly onReconnecting?: (state: Reconnecting) => void;
+  /** Called whenever the stream was opened, the first time and again. */
+  readonly onConnected?: () => void;
 }
 
 /** An entry of an instance's log, or its end. */

@@ -14,6 +14,7 @@ interface Options {
   readonly signal?: AbortSignal;
   readonly after?: string | undefined;
   readonly onReconnecting?: (state: Reconnecting) => void;
+  readonly onConnected?: () => void;
 }
 
 interface Opened {
@@ -35,7 +36,7 @@ const TRIES = 16;
  */
 export async function* resumed(
   open: (lastEventId: string | undefined) => Promise<Opened>,
-  { signal, after, onReconnecting }: Options,
+  { signal, after, onReconnecting, onConnected }: Options,
 ): AsyncGenerator<ServerSentEvent, void, void> {
   let last = after;
   let asked: number | undefined;
@@ -45,6 +46,7 @@ export async function* resumed(
     try {
       const { answer, url } = await open(last);
       opened = true;
+      onConnected?.();
       if (answer.statusCode === 204) {
         answer.resume();
         return;

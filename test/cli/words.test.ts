@@ -1,17 +1,20 @@
 import { PassThrough } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
 import t from 'tap';
-import { durationMs, isoDuration, shownDuration } from '../../src/cli/duration.ts';
+import { durationMs, isoDuration } from '../../src/cli/duration.ts';
 import { failureOf } from '../../src/cli/failure.ts';
 import { Io } from '../../src/cli/io.ts';
 import { logLine } from '../../src/cli/log-lines.ts';
 import { counted, showProblems } from '../../src/cli/problems.ts';
 import { Progress } from '../../src/cli/run/progress.ts';
 import { environmentOf, settingsOf, urlOf } from '../../src/cli/settings.ts';
-import { fitted, padded, printTable, widthOf } from '../../src/cli/table.ts';
-import { typedValue, withData } from '../../src/cli/values.ts';
+import { printTable } from '../../src/cli/table.ts';
+import { withData } from '../../src/cli/values.ts';
 import { ApiError, UnreachableError } from '../../src/client/index.ts';
 import type { Problem } from '../../src/contract/types.ts';
+import { shownDuration } from '../../src/terminal/duration.ts';
+import { typedValue } from '../../src/terminal/typed.ts';
+import { fitted, padded, widthOf } from '../../src/terminal/width.ts';
 import { tempFolder } from '../folder.ts';
 
 /** How a wrong command line ends. */

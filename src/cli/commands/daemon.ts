@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import type { Command } from 'commander';
+import { shownTime } from '../../terminal/shown.ts';
 import { VERSION } from '../../version.ts';
 import { daemonLog, findDaemon, versionAt } from '../daemon/found.ts';
 import { CliError, EXIT, usage } from '../exit.ts';
 import { examples } from '../help.ts';
-import { shownTime } from '../shown.ts';
 import { printFields } from '../table.ts';
 import type { Wfx } from '../wfx.ts';
 

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Client } from '../../client/index.ts';
 import type { Environment, EnvironmentValue } from '../../contract/types.ts';
+import { shownValue } from '../../terminal/shown.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { examples } from '../help.ts';
 import { firstItems } from '../pages.ts';
-import { shownValue } from '../shown.ts';
 import { printTable } from '../table.ts';
 import { assignment } from '../values.ts';
 import type { Wfx } from '../wfx.ts';

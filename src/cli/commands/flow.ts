@@ -3,11 +3,11 @@ import { basename, extname } from 'node:path';
 import type { Command } from 'commander';
 import { plain, plainLines } from '../../client/index.ts';
 import type { Activated, Environment, FlowDefinition, FlowSummary } from '../../contract/types.ts';
+import { shownTime } from '../../terminal/shown.ts';
 import { CliError, EXIT, usage } from '../exit.ts';
 import { examples } from '../help.ts';
 import type { Io } from '../io.ts';
 import { firstItems, limitOf } from '../pages.ts';
-import { shownTime } from '../shown.ts';
 import { printFields, printTable } from '../table.ts';
 import type { Wfx } from '../wfx.ts';
 

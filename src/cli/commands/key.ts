@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { ROLE_NAMES, type Role } from '../../contract/permissions.ts';
 import type { Key, NewKey } from '../../contract/types.ts';
+import { shownTime } from '../../terminal/shown.ts';
 import { usage } from '../exit.ts';
 import { collected, examples } from '../help.ts';
 import { firstItems } from '../pages.ts';
-import { shownTime, styleOf } from '../shown.ts';
+import { styleOf } from '../shown.ts';
 import { printTable } from '../table.ts';
 import type { Wfx } from '../wfx.ts';
 

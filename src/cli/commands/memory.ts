@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Memory } from '../../contract/types.ts';
+import { shownTime, shownValue } from '../../terminal/shown.ts';
+import { typedValue } from '../../terminal/typed.ts';
 import { examples } from '../help.ts';
 import { firstItems, limitOf } from '../pages.ts';
-import { shownTime, shownValue } from '../shown.ts';
 import { type Column, printTable } from '../table.ts';
-import { typedValue } from '../values.ts';
 import type { Wfx } from '../wfx.ts';
 
 interface Options {

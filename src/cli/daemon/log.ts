@@ -1,9 +1,9 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { plain } from '../../client/index.ts';
+import { clockTime } from '../../terminal/shown.ts';
 import { EXIT, usage } from '../exit.ts';
 import type { Io } from '../io.ts';
-import { clockTime } from '../shown.ts';
 import type { Wfx } from '../wfx.ts';
 
 /** Lines are looked for in this much of the file's end. */

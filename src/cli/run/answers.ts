@@ -3,9 +3,10 @@ import type { Client } from '../../client/index.ts';
 import type { Task } from '../../contract/types.ts';
 import type { Field, Form } from '../../engine/form.ts';
 import { isObject, type Json, type JsonObject } from '../../engine/json.ts';
+import { typedValue } from '../../terminal/typed.ts';
 import { usage } from '../exit.ts';
 import { readBytes } from '../flow-file.ts';
-import { assignment, typedValue } from '../values.ts';
+import { assignment } from '../values.ts';
 
 /** What a task is answered with. */
 export type Answer = { readonly action: 'COMPLETE'; readonly data: JsonObject } | { readonly action: 'CANCEL' };

@@ -1,5 +1,5 @@
+import { fitted } from '../../terminal/width.ts';
 import type { Io } from '../io.ts';
-import { fitted } from '../table.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 120;

@@ -1,6 +1,6 @@
 import { ApiError, type Client, plain, UnreachableError } from '../../client/index.ts';
 import type { LogEntry, Task } from '../../contract/types.ts';
-import { shownDuration } from '../duration.ts';
+import { shownDuration } from '../../terminal/duration.ts';
 import { CliError, EXIT } from '../exit.ts';
 import type { Io } from '../io.ts';
 import { isNoise, logLine } from '../log-lines.ts';

@@ -1,9 +1,10 @@
 import { type Client, plain, plainJson, plainLines } from '../../client/index.ts';
 import type { Delivery, DeliverySummary, Webhook } from '../../contract/types.ts';
+import { clockTime, shownTime } from '../../terminal/shown.ts';
+import { padded } from '../../terminal/width.ts';
 import { EXIT, usage } from '../exit.ts';
 import type { Io } from '../io.ts';
-import { clockTime, shownTime } from '../shown.ts';
-import { padded, printFields, printTable } from '../table.ts';
+import { printFields, printTable } from '../table.ts';
 import type { Wfx } from '../wfx.ts';
 import { allWebhooks, foundWebhook } from './registrations.ts';
 

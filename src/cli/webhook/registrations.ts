@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Client } from '../../client/index.ts';
 import type { Environment, Webhook } from '../../contract/types.ts';
+import { shownTime } from '../../terminal/shown.ts';
 import { isoDuration } from '../duration.ts';
 import { usage } from '../exit.ts';
 import { firstItems } from '../pages.ts';
-import { shownTime } from '../shown.ts';
 import { printFields, printTable } from '../table.ts';
 import type { Wfx } from '../wfx.ts';
 
