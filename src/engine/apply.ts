@@ -1,5 +1,5 @@
 import { type Draft, draftOf } from './draft.ts';
-import type { Assignment, Event, InstanceStarted } from './event.ts';
+import type { Assignment, Event, InstanceStarted, NodePassed, NodeStarted } from './event.ts';
 import { type Json, type JsonObject, jsonSize, member, merged, withPaths } from './json.ts';
 import { type Activation, joinKey, type Loop, RESULT_CHUNK, ROOT_SCOPE, type Scope, type State } from './state.ts';
 
@@ -13,6 +13,15 @@ export function applyAll(state: State, events: readonly Event[], at: number): St
   return draft;
 }
 
+/**
+ * Applies the completion of a node that the event before, `started`, started, as one event with it: gives what stands in
+ * its place.
+ */
+export function changePassed(draft: Draft, started: NodeStarted): NodePassed {
+  endNode(draft, started.n);
+  return { ...started, type: 'nodePassed' };
+}
+
 /** Applies one event to a draft in place. */
 export function change(draft: Draft, event: Event, at: number): void {
   draft.seq += 1;
@@ -21,6 +30,9 @@ export function change(draft: Draft, event: Event, at: number): void {
       return begin(draft, event, at);
     case 'nodeStarted':
       return startNode(draft, event.n, event.node, event.scope ?? ROOT_SCOPE, at);
+    case 'nodePassed':
+      startNode(draft, event.n, event.node, event.scope ?? ROOT_SCOPE, at);
+      return endNode(draft, event.n);
     case 'nodeWaiting':
       if (event.task === undefined) return patch(draft, event.n, { phase: 'waiting' });
       return patch(draft, event.n, { phase: 'waiting', task: event.task }, jsonSize(event.task));

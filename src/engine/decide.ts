@@ -1,6 +1,6 @@
 import { find, instanceBody, located } from './body.ts';
 import type { ChildResult, Command, Context, DeliveryAnswer, Refusal, StartCommand, WorkOutcome } from './command.ts';
-import { draftOf, emptyState, stateOf } from './draft.ts';
+import { draftOf, emptyDraft, stateOf } from './draft.ts';
 import { EVENT_FORMAT, type Event } from './event.ts';
 import { fail, failForGood, timeOut } from './failure.ts';
 import type { Flow, Node } from './flow.ts';
@@ -27,7 +27,7 @@ export function begin(flow: Flow, command: StartCommand, context: Context): Deci
     return refused('VALIDATION_ERROR', `the start data has more than ${MAX_LEVELS} levels`);
   if (jsonSize(variables) > limit) return refused('VALIDATION_ERROR', `the start data is larger than ${limit} bytes`);
   const body = instanceBody(flow, path);
-  const turn = new Turn(flow, draftOf(emptyState()), context);
+  const turn = new Turn(flow, emptyDraft(), context);
   turn.emit({
     type: 'instanceStarted',
     format: EVENT_FORMAT,

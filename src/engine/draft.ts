@@ -48,8 +48,8 @@ export function stateOf(draft: Draft): State {
   return state;
 }
 
-/** The state before an instance's first event. */
-export function emptyState(): State {
+/** A new draft of the state before an instance's first event. */
+export function emptyDraft(): Draft {
   return {
     id: '',
     processId: '',

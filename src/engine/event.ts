@@ -10,13 +10,8 @@ export const EVENT_FORMAT = 1;
  */
 export type Event =
   | InstanceStarted
-  | {
-      readonly type: 'nodeStarted';
-      readonly n: number;
-      readonly node: string;
-      readonly scope?: number;
-      readonly via?: string;
-    }
+  | NodeStarted
+  | NodePassed
   | { readonly type: 'nodeWaiting'; readonly n: number; readonly task?: JsonObject }
   | { readonly type: 'workStarted'; readonly n: number; readonly attempt: number }
   | { readonly type: 'workProgressed'; readonly n: number; readonly step: Json }
@@ -57,6 +52,31 @@ export type Event =
   | { readonly type: 'childStarted'; readonly n: number; readonly child: string }
   | { readonly type: 'childEnded'; readonly n: number }
   | { readonly type: 'instanceEnded'; readonly stateCd: 1 | 2 | 3; readonly error?: Failure };
+
+export interface NodeStarted {
+  readonly type: 'nodeStarted';
+  readonly n: number;
+  readonly node: string;
+  readonly scope?: number;
+  readonly via?: string;
+}
+
+/** `nodeStarted` and `nodeCompleted` in one: most nodes only pass their token on. */
+export interface NodePassed extends Omit<NodeStarted, 'type'> {
+  readonly type: 'nodePassed';
+}
+
+/** What a reader is told of in place of an event: of a node that passed, that it started and that it completed. */
+export function unfolded(events: readonly Event[]): readonly Event[] {
+  return events.flatMap((event) =>
+    event.type === 'nodePassed'
+      ? [
+          { ...event, type: 'nodeStarted' },
+          { type: 'nodeCompleted', n: event.n },
+        ]
+      : event,
+  );
+}
 
 export type LogLevel = 'INFO' | 'WARN' | 'ERROR';
 

@@ -1,6 +1,6 @@
 import { change } from './apply.ts';
 import { find } from './body.ts';
-import { type Draft, draftOf, emptyState } from './draft.ts';
+import { type Draft, emptyDraft } from './draft.ts';
 import type { Assignment, Event, LogLevel } from './event.ts';
 import type { Flow } from './flow.ts';
 import type { JsonObject } from './json.ts';
@@ -26,7 +26,7 @@ const MESSAGE_IN_LOG = 5000;
 /** Tells an instance's history as log lines: feed it every event in order. Which lines an event gives never changes. */
 export class LogFold {
   readonly #flow: Flow;
-  readonly #draft: Draft = draftOf(emptyState());
+  readonly #draft: Draft = emptyDraft();
 
   constructor(flow: Flow) {
     this.#flow = flow;

@@ -1,4 +1,4 @@
-import { change } from './apply.ts';
+import { change, changePassed } from './apply.ts';
 import { bodyOf, located } from './body.ts';
 import type { Context } from './command.ts';
 import type { Draft } from './draft.ts';
@@ -59,6 +59,11 @@ export class Turn {
   }
 
   emit(event: Event): void {
+    const last = this.events.at(-1);
+    if (event.type === 'nodeCompleted' && last?.type === 'nodeStarted' && last.n === event.n) {
+      this.events[this.events.length - 1] = changePassed(this.draft, last);
+      return;
+    }
     this.events.push(event);
     change(this.draft, event, this.context.at);
   }

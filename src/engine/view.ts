@@ -1,6 +1,6 @@
 import { change } from './apply.ts';
 import { find } from './body.ts';
-import { type Draft, draftOf, emptyState } from './draft.ts';
+import { type Draft, emptyDraft } from './draft.ts';
 import type { Event } from './event.ts';
 import type { Flow } from './flow.ts';
 import type { State } from './state.ts';
@@ -22,7 +22,7 @@ const ENDED = { nodeCompleted: 2, nodeFailed: 3, nodeCancelled: 4, nodeTimedOut:
 /** The instance resource as its history tells it: feed it every event in order. */
 export class ViewFold {
   readonly flow: Flow;
-  readonly #draft: Draft = draftOf(emptyState());
+  readonly #draft: Draft = emptyDraft();
   readonly #records = new Map<number, NodeRecord>();
   /** Instances that subProcess nodes started. */
   readonly children: string[] = [];

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import t, { type Test } from 'tap';
 import { Client } from '../../src/client/index.ts';
 import { openJournal } from '../../src/daemon/journal/index.ts';
-import { EVENT_FORMAT, type Event } from '../../src/engine/index.ts';
+import { EVENT_FORMAT, type Event, unfolded } from '../../src/engine/index.ts';
 
 const DAEMON = resolve(import.meta.dirname, '../../dist/daemon.js');
 
@@ -147,7 +147,7 @@ async function oncePerNode(
   for (const id of acknowledged.keys()) {
     const seen = new Set<string>();
     for await (const part of journal.history(id)) {
-      for (const event of part.events as unknown as readonly Event[]) {
+      for (const event of unfolded(part.events as unknown as readonly Event[])) {
         if (event.type === 'instanceStarted') t.equal(event.format, EVENT_FORMAT);
         if (!/^(node(Started|Completed)|instance(Started|Ended))$/.test(event.type)) continue;
         const mark = `${event.type}:${'n' in event ? event.n : ''}`;

@@ -12,7 +12,7 @@ import {
   type DeliveryAnswer,
   decide,
   type Event,
-  emptyState,
+  emptyDraft,
   inlineChild,
   type Json,
   type JsonObject,
@@ -27,6 +27,7 @@ import {
   type StartCommand,
   type State,
   storedState,
+  unfolded,
   ViewFold,
 } from '../../src/engine/index.ts';
 import { compile } from '../../src/engine/parse.ts';
@@ -238,7 +239,7 @@ export class World {
   }
 
   #note(run: Run, { events }: Extract<Decision, { ok: true }>): void {
-    const lines = events.map((event) => `${run.id} ${event.type} ${run.nodeOf(event)}`.trim());
+    const lines = unfolded(events).map((event) => `${run.id} ${event.type} ${run.nodeOf(event)}`.trim());
     this.#frame.set(run, [...(this.#frame.get(run) ?? []), ...lines]);
     const open = new Map<string, Waiting>();
     for (const { n, subscriptions } of run.state.active.values()) {
@@ -287,7 +288,7 @@ export class Run {
   readonly #nodes = new Map<number, string>();
   #state: State;
   /** The state made of nothing but the events as they are in the journal. */
-  #folded = emptyState();
+  #folded: State = emptyDraft();
   #stored: string;
 
   constructor(world: World, flow: Flow, begun: Extract<Decision, { ok: true }>, at: number) {
@@ -400,7 +401,7 @@ export class Run {
     assert.equal(textOf(this.#folded), this.#stored, 'folding the events gives the state');
     assert.equal(textOf(restoreState(JSON.parse(this.#stored))), this.#stored, 'a stored state comes back the same');
     const before = this.view.nodes.map(({ statusCd }) => statusCd);
-    for (const event of written) {
+    for (const event of unfolded(written)) {
       if (event.type === 'nodeStarted') this.#nodes.set(event.n, event.node);
       this.events.push(event);
       this.view.next(event, at);

@@ -42,6 +42,8 @@ export function createServer(services: Services, settings: ServerSettings, log: 
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
+    // Nothing is logged for each request, so no logger is made for each.
+    childLoggerFactory: (logger) => logger,
     bodyLimit: settings.maxBodyBytes,
     requestTimeout: REQUEST_MS,
     http: {

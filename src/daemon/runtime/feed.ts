@@ -73,6 +73,11 @@ export class Feed {
     const nodes: (string | undefined)[] = [];
     const started = new Map<number, string>();
     for (const event of events) {
+      if (event.type === 'nodePassed') {
+        types.push('NODE_STARTED', 'NODE_COMPLETED');
+        nodes.push(event.node, event.node);
+        continue;
+      }
       if (event.type === 'nodeStarted') started.set(event.n, event.node);
       const type = LIFECYCLE[event.type];
       if (type === undefined) continue;

@@ -1,5 +1,5 @@
 import type { Flow } from '../../engine/flow.ts';
-import { type Event, LogFold, type State, ViewFold } from '../../engine/index.ts';
+import { type Event, LogFold, type State, unfolded, ViewFold } from '../../engine/index.ts';
 import type { JournalPort, StoredEvents } from '../ports.ts';
 import {
   type Definitions,
@@ -149,7 +149,7 @@ export class Reads {
   }
 }
 
-const eventsOf = (part: StoredEvents): readonly Event[] => part.events as unknown as readonly Event[];
+const eventsOf = (part: StoredEvents): readonly Event[] => unfolded(part.events as unknown as readonly Event[]);
 const unknown = (id: string): Rejection =>
   new Rejection('INSTANCE_NOT_FOUND', `there is no instance ${id.slice(0, 100)}`);
 

@@ -2,7 +2,7 @@ import {
   applyAll,
   EVENT_FORMAT,
   type Event,
-  emptyState,
+  emptyDraft,
   restoreState,
   type State,
   storedState,
@@ -48,7 +48,7 @@ export async function restored(recovery: Recovery, memory: Memory): Promise<Read
 }
 
 function replay(states: Map<string, State>, { id, seq, events }: InstanceEvents, at: number): void {
-  const before = states.get(id) ?? emptyState();
+  const before = states.get(id) ?? emptyDraft();
   if (seq !== before.seq + 1) {
     throw new Error(`the journal has event ${seq} of instance ${id} where event ${before.seq + 1} belongs`);
   }

@@ -63,7 +63,7 @@ export class Release {
     for (const { id, flow, before, after, events } of transaction.changes.values()) {
       const live = memory.live.get(id);
       if (live !== undefined) live.durable = after;
-      for (const { type } of events) if (type === 'nodeStarted') this.transitions += 1;
+      for (const { type } of events) if (type === 'nodeStarted' || type === 'nodePassed') this.transitions += 1;
       this.#owe(flow, before, after);
       if (after.stateCd !== 0 && after.outbox.size === 0) memory.remove(id);
       index = feed.publish(number, index, transaction.at, flow, before, after, events);

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../../contract/permissions.ts';
 import type { Json } from '../../engine/json.ts';
 import type { Fact } from '../ports.ts';
@@ -58,7 +58,7 @@ export class KeyStore {
   verify(credential: string, now: number): KeyRecord | undefined {
     const [, keyId = '', secret = ''] = FORMAT.exec(credential) ?? [];
     const record = this.#collections.get<KeyRecord>('keys', keyId);
-    const right = timingSafeEqual(Buffer.from(sha256(secret), 'hex'), Buffer.from(record?.hash ?? NOBODYS_HASH, 'hex'));
+    const right = timingSafeEqual(hash('sha256', secret, 'buffer'), Buffer.from(record?.hash ?? NOBODYS_HASH, 'hex'));
     if (!right || record === undefined || record.status !== 'ACTIVE' || isPast(record.expiresAt, now)) return undefined;
     this.#used.set(keyId, now);
     return record;
@@ -167,7 +167,7 @@ const wholeKey = (keyId: string, secret: string): string => `apk_${keyId}_${secr
 const newSecret = (): string => randomBytes(32).toString('hex');
 
 function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
+  return hash('sha256', text);
 }
 
 const isPast = (time: string | null, now: number): boolean => time !== null && Date.parse(time) <= now;
