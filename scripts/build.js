@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 import ts from 'typescript';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-const BUNDLED = new Set(['commander', 'typebox', 'env-paths', 'yaml']);
+const BUNDLED = new Set(['commander', 'typebox', 'env-paths', 'yaml', 'ink', 'react']);
 const packageOf = (path) =>
   path
     .split('/')
@@ -27,6 +27,14 @@ const keepOutside = {
   },
 };
 
+/** Ink's way to React's developer tools, which are not installed. */
+const noDevtools = {
+  name: 'no-devtools',
+  setup(b) {
+    b.onLoad({ filter: /ink[\\/]build[\\/]devtools\.js$/ }, () => ({ contents: '' }));
+  },
+};
+
 // Built beside the old one and swapped, so that nobody meets half a build.
 const draft = `dist.${process.pid}.tmp`;
 await build({
@@ -37,7 +45,11 @@ await build({
     index: 'src/index.ts',
   },
   outdir: draft,
-  define: { WFX_VERSION: JSON.stringify(version) },
+  define: {
+    WFX_VERSION: JSON.stringify(version),
+    'process.env.NODE_ENV': '"production"',
+    'process.env.DEV': '"false"',
+  },
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -46,7 +58,7 @@ await build({
   chunkNames: 'chunks/[name]-[hash]',
   jsx: 'automatic',
   minifySyntax: true,
-  plugins: [keepOutside],
+  plugins: [noDevtools, keepOutside],
   banner: {
     js: "import { createRequire as wfxCreateRequire } from 'node:module';const require = wfxCreateRequire(import.meta.url);",
   },

@@ -41,6 +41,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'List, show, follow, cancel and retry runs',
     load: () => import('./instance.ts'),
   },
+  {
+    name: 'tui',
+    group: WATCH,
+    summary: 'Watch and operate everything from one screen',
+    load: () => import('./tui.ts'),
+  },
   { name: 'task', group: WATCH, summary: 'List and answer what waits for a person', load: () => import('./task.ts') },
   { name: 'event', group: WATCH, summary: 'Send an event to waiting runs', load: () => import('./event.ts') },
   {

@@ -1,0 +1,63 @@
+import { EventEmitter } from 'node:events';
+import type { WriteStream } from 'node:tty';
+import { widthOf } from '../terminal/width.ts';
+
+/** A terminal that is told so draws nothing until it has all of a frame. */
+const BEGIN = '\u001b[?2026h';
+const END = '\u001b[?2026l';
+/** Switches of the terminal, which Ink writes by themselves; an empty text is no frame. */
+const SWITCHES = /^(\u001b\[\?\d+[hl])*$/;
+const CODES = /\u001b\[[\d;]*m/g;
+
+/**
+ * Stands for the terminal before Ink, which writes every frame whole (`debug`): only lines that differ from the frame
+ * before go out, each to its place. Nothing scrolls, and what stays the same is never touched.
+ */
+export class Frames extends EventEmitter {
+  readonly isTTY = true;
+  readonly #terminal: WriteStream;
+  #shown: readonly string[] = [];
+  #closed = false;
+
+  constructor(terminal: WriteStream) {
+    super();
+    this.#terminal = terminal;
+    terminal.on('resize', this.#onResize);
+  }
+
+  get columns(): number {
+    return this.#terminal.columns || 80;
+  }
+  get rows(): number {
+    return this.#terminal.rows || 24;
+  }
+
+  /** What a terminal makes of its old lines at a new size is not known: everything is drawn again. */
+  readonly #onResize = (): void => {
+    this.#shown = [];
+    this.#terminal.write('\u001b[2J');
+    this.emit('resize');
+  };
+
+  write(frame: string): boolean {
+    if (this.#closed) return true;
+    if (SWITCHES.test(frame)) return frame === '' || this.#terminal.write(frame);
+    const lines = frame.split('\n').slice(0, this.rows);
+    while (lines.length < this.#shown.length) lines.push('');
+    let out = '';
+    for (const [i, line] of lines.entries()) if (line !== this.#shown[i]) out += this.#drawn(line, i);
+    this.#shown = lines;
+    return out === '' || this.#terminal.write(BEGIN + out + END);
+  }
+
+  #drawn(line: string, i: number): string {
+    // Erasing after the last column would take that column's character away.
+    const full = widthOf(line.replace(CODES, '')) >= this.columns;
+    return `\u001b[${i + 1};1H${line}${full ? '' : '\u001b[K'}`;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#terminal.off('resize', this.#onResize);
+  }
+}

@@ -1,0 +1,11 @@
+import { Text } from 'ink';
+import type { ReactElement } from 'react';
+
+/** Lines that are as wide as they may be already, drawn as they are. */
+export function Lines({ lines }: { readonly lines: readonly string[] }): ReactElement | null {
+  return lines.length === 0 ? null : <Text wrap="truncate">{lines.join('\n')}</Text>;
+}
+
+/** Lines cut and filled to `height`, so that what stands below keeps its place. */
+export const toHeight = (lines: readonly string[], height: number): readonly string[] =>
+  lines.length >= height ? lines.slice(0, height) : [...lines, ...Array<string>(height - lines.length).fill(' ')];

@@ -1,0 +1,179 @@
+import type { ReactNode } from 'react';
+import type { App } from '../app.ts';
+import type { Binding, Key } from '../keys.ts';
+import type { Screen, Size } from '../panel.ts';
+import { MOST_ROWS, type Page, Rows } from '../rows.ts';
+import { stepOf, Window } from '../window.ts';
+import { Lines } from './lines.tsx';
+import { type Column, Table } from './table.tsx';
+
+/** Rows are fetched before the last one comes in sight. */
+const AHEAD = 50;
+
+/** A screen that is a table: it can be moved in, filtered, marked, and fetches what comes in sight. */
+export abstract class ListScreen<Row extends object> implements Screen {
+  abstract readonly name: string;
+  abstract readonly title: string;
+  protected abstract readonly columns: readonly Column<Row>[];
+  protected abstract readonly empty: string;
+  protected readonly app: App;
+  protected readonly rows: Rows<Row>;
+  protected readonly window = new Window();
+  readonly #marks = new Set<string>();
+  #chosen: Row | undefined;
+  #text = '';
+  #opened = false;
+
+  constructor(app: App) {
+    this.app = app;
+    this.rows = new Rows<Row>({
+      page: (cursor) => this.page(cursor),
+      idOf: (row) => this.idOf(row),
+      changed: () => app.changed(),
+      failed: app.fail,
+    });
+  }
+
+  protected abstract page(cursor: string | undefined): Promise<Page<Row>>;
+  protected abstract idOf(row: Row): string;
+  /** What a filter looks in. */
+  protected abstract words(row: Row): string;
+  /** Keys beside those that every table has. */
+  protected abstract actions(): readonly Binding[];
+  /** Lines above the table. */
+  protected above(_width: number): readonly string[] {
+    return [];
+  }
+
+  open(): void {
+    if (this.#opened) void this.refresh();
+    else void this.rows.need(AHEAD * 2);
+    this.#opened = true;
+  }
+
+  close(): void {}
+
+  refresh(): void {
+    void this.rows.refetch();
+  }
+
+  get note(): string {
+    const { shown, fetched, complete, loading } = this.rows;
+    const more = complete ? (fetched >= MOST_ROWS ? ' (the newest)' : '') : '+';
+    const marks = this.#marks.size === 0 ? '' : `, ${this.#marks.size} marked`;
+    const of = shown.length === fetched ? '' : ` of ${fetched}`;
+    return `${shown.length}${of}${more}${marks}${this.filter.text === '' ? '' : ` /${this.filter.text}`}${loading ? ' …' : ''}`;
+  }
+
+  get filter(): NonNullable<Screen['filter']> {
+    return { text: this.#text, hint: 'words to look for', set: (text) => this.setFilter(text) };
+  }
+
+  protected setFilter(text: string): void {
+    this.#text = text;
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    this.rows.keep((row) => {
+      const all = this.words(row).toLowerCase();
+      return words.every((word) => all.includes(word));
+    });
+    void this.rows.need(AHEAD * 2);
+  }
+
+  /** The row that the cursor is on. */
+  protected get current(): Row | undefined {
+    return this.rows.shown[this.window.at];
+  }
+
+  /** The marked rows, or else the one that the cursor is on. */
+  protected get chosen(): readonly Row[] {
+    const marked = this.rows.shown.filter((row) => this.#marks.has(this.idOf(row)));
+    if (marked.length > 0) return marked;
+    return this.current === undefined ? [] : [this.current];
+  }
+
+  protected unmark(): void {
+    this.#marks.clear();
+  }
+
+  type(key: Key): boolean {
+    const { shown } = this.rows;
+    const step = stepOf(key.name, this.window, shown.length);
+    if (step === undefined) return false;
+    this.window.move(step, shown.length);
+    this.#chosen = this.current;
+    if (key.name === 'G' || key.name === 'end') void this.#toEnd();
+    else if (this.window.at + AHEAD > shown.length && !this.rows.complete)
+      void this.rows.need(this.window.at + 2 * AHEAD);
+    return true;
+  }
+
+  async #toEnd(): Promise<void> {
+    const before = this.window.at;
+    await this.rows.needAll();
+    if (this.window.at !== before) return;
+    this.window.at = Math.max(0, this.rows.shown.length - 1);
+    this.#chosen = this.current;
+    this.app.changed();
+  }
+
+  bindings(): readonly Binding[] {
+    return [
+      ...this.actions(),
+      { keys: [' '], does: 'mark', quiet: true, run: () => this.#mark() },
+      { keys: ['*'], does: 'mark all, or none', quiet: true, run: () => this.#markAll() },
+    ];
+  }
+
+  #mark(): void {
+    if (this.current === undefined) return;
+    const id = this.idOf(this.current);
+    if (!this.#marks.delete(id)) this.#marks.add(id);
+    this.window.move(1, this.rows.shown.length);
+    this.#chosen = this.current;
+  }
+
+  #markAll(): void {
+    if (this.#marks.size > 0) return this.#marks.clear();
+    for (const row of this.rows.shown) this.#marks.add(this.idOf(row));
+  }
+
+  /** The cursor stays on its row when others come before it, except at the top, where it shows what is newest. */
+  #followRow(): void {
+    const { shown } = this.rows;
+    if (this.window.at === 0 || this.#chosen === undefined || shown[this.window.at] === this.#chosen) return;
+    const at = shown.indexOf(this.#chosen);
+    if (at < 0) {
+      this.#chosen = this.current;
+      return;
+    }
+    this.window.top += at - this.window.at;
+    this.window.at = at;
+  }
+
+  view({ width, height }: Size): ReactNode {
+    const above = this.above(width);
+    this.#followRow();
+    const empty = this.rows.loading || !this.#opened ? 'Loading …' : this.emptyText;
+    return (
+      <>
+        {above.length === 0 ? null : <Lines lines={above} />}
+        <Table
+          columns={this.columns}
+          rows={this.rows.shown}
+          window={this.window}
+          marked={(row) => this.#marks.has(this.idOf(row))}
+          width={width}
+          height={height - above.length}
+          paint={this.app.settings.paint}
+          empty={empty}
+        />
+      </>
+    );
+  }
+
+  protected get emptyText(): string {
+    if (this.filter.text === '') return this.empty;
+    const searched = this.rows.complete ? '' : ` among the newest ${this.rows.fetched}; ↓ searches on`;
+    return `Nothing passes the filter${searched}. Esc clears it.`;
+  }
+}

@@ -1,0 +1,86 @@
+import type { Instance } from '../../contract/types.ts';
+import type { Binding, Key } from '../keys.ts';
+import { cell, lineOf, type Span } from '../line.ts';
+import type { Size } from '../panel.ts';
+import type { Pane } from '../parts/pane.ts';
+import type { Paint } from '../theme.ts';
+import { brief } from '../times.ts';
+import { statusSign, statusTone } from '../tones.ts';
+import { stepOf, Window } from '../window.ts';
+
+type NodeInstance = Instance['nodes'][number];
+
+const TYPE_FROM = 70;
+const BAR_FROM = 56;
+
+/** The nodes of a run in the order they began, with how long each took and when, as bars. */
+export class Timeline implements Pane {
+  readonly name = 'timeline';
+  readonly #paint: () => Paint;
+  readonly #nodes: () => readonly NodeInstance[];
+  readonly #window = new Window();
+  /** While nobody has moved in it, it shows what comes last. */
+  #follows = true;
+
+  constructor(paint: () => Paint, nodes: () => readonly NodeInstance[]) {
+    this.#paint = paint;
+    this.#nodes = nodes;
+  }
+
+  get chosen(): NodeInstance | undefined {
+    return this.#nodes()[this.#window.at];
+  }
+
+  bindings(): readonly Binding[] {
+    return [];
+  }
+
+  type({ name }: Key): boolean {
+    const { length } = this.#nodes();
+    const step = stepOf(name, this.#window, length);
+    if (step === undefined) return false;
+    this.#window.move(step, length);
+    this.#follows = this.#window.at === length - 1;
+    return true;
+  }
+
+  lines({ width, height }: Size, focused: boolean): readonly string[] {
+    const nodes = this.#nodes();
+    if (this.#follows) this.#window.at = nodes.length - 1;
+    this.#window.fit(nodes.length, height);
+    const { top } = this.#window;
+    const start = Date.parse(nodes[0]?.startTime ?? new Date().toISOString());
+    const end = Math.max(...nodes.slice(-200).map(endOf), start + 1);
+    return nodes.slice(top, top + height).map((node, i) => {
+      const chosen = focused && top + i === this.#window.at;
+      const spans = [...this.#columns(node, width), ...bar(node, start, end, width)];
+      return lineOf(this.#paint(), spans, width, chosen ? 'selected' : undefined);
+    });
+  }
+
+  #columns(node: NodeInstance, width: number): readonly Span[] {
+    const took = brief(endOf(node) - Date.parse(node.startTime));
+    const name = Math.max(12, Math.min(34, Math.floor(width * 0.35)));
+    return [
+      { text: ` ${statusSign(node.statusCd)} `, tone: statusTone(node.statusCd) },
+      { text: cell(node.nodeName, name) },
+      { text: width < TYPE_FROM ? ' ' : ` ${cell(node.nodeType, 14)} `, tone: 'dim' },
+      { text: cell(took, 7, 'right') },
+      { text: cell(node.attempt > 1 ? ` ×${node.attempt}` : '', 5), tone: 'warn' },
+    ];
+  }
+}
+
+const endOf = ({ endTime }: NodeInstance): number => (endTime === undefined ? Date.now() : Date.parse(endTime));
+
+/** When a node ran, between the beginning of the run and its end. */
+function bar(node: NodeInstance, start: number, end: number, width: number): readonly Span[] {
+  const used = 3 + Math.max(12, Math.min(34, Math.floor(width * 0.35))) + (width < TYPE_FROM ? 1 : 16) + 12;
+  const room = width - used - 1;
+  if (width < BAR_FROM || room < 6) return [];
+  const place = (at: number): number => Math.floor(((at - start) / (end - start)) * room);
+  const from = Math.max(0, Math.min(room - 1, place(Date.parse(node.startTime))));
+  const to = Math.max(from + 1, Math.min(room, place(endOf(node))));
+  const fill = node.endTime === undefined ? '▒' : '━';
+  return [{ text: ' '.repeat(from) }, { text: fill.repeat(to - from), tone: statusTone(node.statusCd) }];
+}

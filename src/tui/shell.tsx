@@ -1,0 +1,130 @@
+import { Box, useInput, useStdout } from 'ink';
+import { type ReactElement, useEffect, useState, useSyncExternalStore } from 'react';
+import { plain } from '../client/index.ts';
+import { widthOf } from '../terminal/width.ts';
+import type { App } from './app.ts';
+import { keysIn, shownKey } from './keys.ts';
+import { betweenEnds, lineOf, type Span } from './line.ts';
+import type { Size } from './panel.ts';
+import { Lines } from './parts/lines.tsx';
+
+/** Lines around what a screen shows: header above, message and keys below. */
+const FRAME = 3;
+const SMALLEST: Size = { width: 40, height: 10 };
+
+/** The whole screen: a header, what the panel on top shows, a line for messages and prompts, and the keys. */
+export function Shell({ app, size: fixed }: { readonly app: App; readonly size?: Size }): ReactElement {
+  useSyncExternalStore(app.watch, app.version);
+  const terminal = useTerminalSize();
+  useInput((input, key) => {
+    for (const one of keysIn(input, key)) app.key(one);
+  });
+  useSeconds(app);
+  const size = fixed ?? terminal;
+  const { width, height } = size;
+  if (width < SMALLEST.width || height < SMALLEST.height)
+    return (
+      <Lines
+        lines={[`wfx needs ${SMALLEST.width} columns and ${SMALLEST.height} lines; here are ${width} and ${height}.`]}
+      />
+    );
+  return (
+    <Box flexDirection="column" width={width} height={height}>
+      <Lines lines={[header(app, width)]} />
+      <Box height={height - FRAME} width={width} flexDirection="column" overflow="hidden">
+        {app.panel.view({ width, height: height - FRAME })}
+      </Box>
+      <Lines lines={[noticeLine(app, width), footer(app, width)]} />
+    </Box>
+  );
+}
+
+function useTerminalSize(): Size {
+  const { stdout } = useStdout();
+  const read = (): Size => ({ width: stdout.columns || 80, height: stdout.rows || 24 });
+  const [size, setSize] = useState(read);
+  useEffect(() => {
+    const onResize = (): void => setSize(read());
+    stdout.on('resize', onResize);
+    return () => void stdout.off('resize', onResize);
+  });
+  return size;
+}
+
+/** Ages and durations go on by themselves. */
+function useSeconds(app: App): void {
+  useEffect(() => {
+    const timer = setInterval(() => app.changed(), 1000);
+    return () => clearInterval(timer);
+  }, [app]);
+}
+
+function header(app: App, width: number): string {
+  const { paint } = app.settings;
+  const trail = app.trail.map((title) => plain(title, 60)).join(' › ');
+  const left: Span[] = [
+    { text: ' wfx ', tone: 'title' },
+    { text: `${trail} `, tone: 'accent' },
+    { text: app.screen.note ?? '', tone: 'dim' },
+  ];
+  const readOnly: Span[] = app.readOnly ? [{ text: ' read-only ', tone: 'warn' }] : [];
+  return betweenEnds(paint, left, [...readOnly, ...connection(app, width)], width, 'bar');
+}
+
+function connection({ live, place }: App, width: number): readonly Span[] {
+  if (live.state === 'live')
+    return [...(width < 100 ? [] : [{ text: `${plain(place, 60)} ` }]), { text: '● live ', tone: 'ok' }];
+  if (live.state === 'connecting') return [{ text: '○ connecting ', tone: 'dim' }];
+  const why = width < 100 ? '' : `: ${plain(live.reason, 60)}`;
+  return [{ text: ` ○ reconnecting for ${live.away} s${why} `, tone: 'warn' }];
+}
+
+function noticeLine(app: App, width: number): string {
+  const { paint } = app.settings;
+  const { prompt, message } = app;
+  if (prompt !== undefined) {
+    const typed = widthOf(prompt.field.text) + 1;
+    const room = Math.max(1, Math.min(typed, width - 1));
+    const [field = ''] = prompt.field.view(paint, room, 1, true);
+    const hint = lineOf(
+      paint,
+      [
+        {
+          text: ` ${prompt.rest === '' ? plain(prompt.hint, 300) : plain(prompt.rest)}`.replace(
+            /^ (?=\S)/,
+            prompt.rest === '' ? ' ' : '',
+          ),
+          tone: 'dim',
+        },
+      ],
+      Math.max(0, width - 1 - room),
+    );
+    return paint('accent', prompt.sign) + field + hint;
+  }
+  if (message === undefined) return lineOf(paint, [], width);
+  return lineOf(paint, [{ text: ` ${message.text}`, tone: message.tone }], width);
+}
+
+/** As many keys as there is room for; `?` always. */
+function footer(app: App, width: number): string {
+  const { paint } = app.settings;
+  const shown = app.bindings().filter(({ quiet }) => quiet !== true);
+  const help = shown.filter(({ keys }) => keys.includes('?'));
+  const others = shown.filter((binding) => !help.includes(binding));
+  const spans: Span[] = [];
+  let left = width - help.reduce((sum, binding) => sum + widthOf(hintOf(binding)), 0);
+  for (const binding of [...others]) {
+    const text = hintOf(binding);
+    if (widthOf(text) > left) continue;
+    left -= widthOf(text);
+    spans.push(...hint(binding));
+  }
+  return lineOf(paint, [...spans, ...help.flatMap(hint)], width);
+}
+
+type Hint = { readonly keys: readonly string[]; readonly does: string };
+const hintOf = ({ keys, does }: Hint): string => ` ${shownKey(keys[0] ?? '')} ${does} `;
+const hint = ({ keys, does }: Hint): readonly Span[] => [
+  { text: ` ${shownKey(keys[0] ?? '')}`, tone: 'accent' },
+  { text: ` ${does} `, tone: 'dim' },
+];

@@ -1,0 +1,30 @@
+import { clockTime, shownTime } from '../terminal/shown.ts';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** A length of time in at most seven columns: `350ms`, `4.2s`, `12m05s`, `3h07m`, `2d04h`, `410d`. */
+export function brief(ms: number): string {
+  if (ms < SECOND) return `${Math.max(0, Math.round(ms))}ms`;
+  if (ms < 10 * SECOND) return `${(Math.floor(ms / 100) / 10).toFixed(1)}s`;
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)}s`;
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)}m${two(Math.floor((ms % MINUTE) / SECOND))}s`;
+  if (ms < DAY) return `${Math.floor(ms / HOUR)}h${two(Math.floor((ms % HOUR) / MINUTE))}m`;
+  if (ms < 100 * DAY) return `${Math.floor(ms / DAY)}d${two(Math.floor((ms % DAY) / HOUR))}h`;
+  return `${Math.floor(ms / DAY)}d`;
+}
+
+const two = (n: number): string => String(n).padStart(2, '0');
+
+/** A moment: the time of day where it is today, else the date and the time of day, in at most 14 columns. */
+export function moment(at: number, now = Date.now()): string {
+  const iso = new Date(at).toISOString();
+  const time = shownTime(iso);
+  return time.slice(0, 10) === shownTime(new Date(now).toISOString()).slice(0, 10) ? clockTime(iso) : time.slice(5, 16);
+}
+
+/** How long ago, roughly: what a table says of ages. */
+export const ago = (at: number, now = Date.now()): string =>
+  brief(Math.floor(Math.max(0, now - at) / SECOND) * SECOND).replace(/^0ms$/, '0s');
