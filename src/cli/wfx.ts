@@ -1,7 +1,7 @@
 import { Client, type Target, UnreachableError } from '../client/index.ts';
 import type { Environment } from '../contract/types.ts';
 import { VERSION } from '../version.ts';
-import { findDaemon, readDaemonFile, versionAt } from './daemon/found.ts';
+import { findDaemon, healthAt, readDaemonFile } from './daemon/found.ts';
 import { CliError, EXIT } from './exit.ts';
 import type { Io } from './io.ts';
 import { environmentOf, type GlobalOptions, type Settings, settingsOf } from './settings.ts';
@@ -59,11 +59,11 @@ export class Wfx {
   }
 
   async #remoteDaemon(url: string, from: string): Promise<void> {
-    const version = await versionAt(url);
+    const { version, problem } = await healthAt({ url, tls: this.#certificateAt(url) });
     if (version === undefined)
       throw new CliError(
         EXIT.unreachable,
-        `No daemon answers at ${url} (from ${from}).`,
+        `No daemon is where ${from} points: ${problem}.`,
         'check the address, and that the daemon runs there',
       );
     this.#warnOfSkew(version);
@@ -81,9 +81,16 @@ export class Wfx {
    */
   #target(apiKey: string | undefined): Target {
     const { address, dataDir } = this.settings;
-    const url = address.kind === 'local' ? readDaemonFile(dataDir)?.url : address.url;
-    if (url === undefined) throw new UnreachableError(undefined, 'the daemon is not running', true);
-    return { url, apiKey };
+    if (address.kind !== 'local') return { url: address.url, tls: this.#certificateAt(address.url), apiKey };
+    const local = readDaemonFile(dataDir);
+    if (local === undefined) throw new UnreachableError(undefined, 'the daemon is not running', true);
+    return { url: local.url, tls: local.tls, apiKey };
+  }
+
+  /** The certificate of the local daemon, where that is what the address leads to. */
+  #certificateAt(url: string): Target['tls'] {
+    const local = readDaemonFile(this.settings.dataDir);
+    return local !== undefined && sameLoopback(local.url, url) ? local.tls : undefined;
   }
 
   /** The key that is sent: WFX_API_KEY, the context's, or the local daemon's admin key, which never leaves this machine. */

@@ -53,8 +53,10 @@ const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'E
 export function unreachable(url: string, error: NodeJS.ErrnoException): Error {
   const code = error.code ?? '';
   if (error.name === 'AbortError') return error;
-  const certificate = code.includes('CERT') || code.startsWith('ERR_TLS') || code === 'EPROTO';
-  const reason = REASONS[code] ?? (certificate ? `TLS: ${error.message}` : undefined);
+  const certificate = /CERT|SIGNATURE|ISSUER|^ERR_TLS|^ERR_SSL|^EPROTO$/.test(code);
+  const reason =
+    REASONS[code] ??
+    (certificate ? `TLS: ${error.message}; NODE_EXTRA_CA_CERTS names a file of more certificates to trust` : undefined);
   return reason === undefined && code === ''
     ? error
     : new UnreachableError(url, reason ?? code, NEVER_CONNECTED.has(code));

@@ -1,4 +1,6 @@
 import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http';
+import { isIP } from 'node:net';
+import type { PeerCertificate } from 'node:tls';
 import { ApiError, UnreachableError, unreachable } from './errors.ts';
 
 /** Where a daemon is and who asks. */
@@ -6,6 +8,8 @@ export interface Target {
   /** `http://host:port`, possibly with a path that goes before every endpoint's. */
   readonly url: string;
   readonly apiKey?: string | undefined;
+  /** The certificate (PEM) that a local daemon has, and a name that it is for: it need not be known to anybody else. */
+  readonly tls?: { readonly name: string; readonly certificate: string } | undefined;
 }
 
 export interface Exchange {
@@ -28,9 +32,9 @@ const agent = new Agent({ keepAlive: true });
  */
 export async function exchange(target: Target, { timeoutMs = 30_000, ...ask }: Exchange): Promise<IncomingMessage> {
   const url = addressOf(target, ask);
-  const send = url.protocol === 'https:' ? (await import('node:https')).request : request;
+  const secure = url.protocol === 'https:' ? await secured(target) : undefined;
   return new Promise((resolve, reject) => {
-    const sent = send(url, optionsOf(target, ask, url), (answer) => {
+    const sent = (secure?.request ?? request)(url, { ...optionsOf(target, ask), ...secure?.options }, (answer) => {
       clearTimeout(timer);
       resolve(answer);
     });
@@ -54,13 +58,13 @@ function addressOf(target: Target, ask: Exchange): URL {
   return url;
 }
 
-function optionsOf(target: Target, ask: Exchange, url: URL): RequestOptions {
+function optionsOf(target: Target, ask: Exchange): RequestOptions {
   const key = target.apiKey === undefined ? {} : { 'x-api-key': target.apiKey };
   const length = ask.body === undefined ? {} : { 'content-length': Buffer.byteLength(ask.body) };
   return {
     method: ask.method,
     headers: { accept: 'application/json', ...key, ...length, ...ask.headers },
-    ...(url.protocol === 'https:' ? {} : { agent }),
+    agent,
     ...(ask.signal === undefined ? {} : { signal: ask.signal }),
   };
 }
@@ -117,5 +121,27 @@ function errorBody(body: Buffer, status: number, url: string): ErrorFields {
 
 const unexpected = (message: string): ErrorFields => ({ error: 'UNEXPECTED_ANSWER', message });
 
+let secureAgent: import('node:https').Agent | undefined;
+
+/** HTTPS, which is loaded only where it is spoken. */
+async function secured({ tls }: Target) {
+  const https = await import('node:https');
+  secureAgent ??= new https.Agent({ keepAlive: true });
+  return { request: https.request, options: { agent: secureAgent, ...(tls && (await trusting(tls))) } };
+}
+
+/** Trusts the one certificate beside those that the system trusts, and checks it by the name that it has. */
+async function trusting({ name, certificate }: NonNullable<Target['tls']>) {
+  const { checkServerIdentity, rootCertificates } = await import('node:tls');
+  return {
+    ca: [...rootCertificates, certificate],
+    ...(isIP(name) === 0 && { servername: name }),
+    checkServerIdentity: (_host: string, peer: PeerCertificate) => checkServerIdentity(name, peer),
+  };
+}
+
 /** Lets go of idle connections at once. */
-export const closeConnections = (): void => agent.destroy();
+export function closeConnections(): void {
+  agent.destroy();
+  secureAgent?.destroy();
+}

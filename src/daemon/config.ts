@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import Type, { type Static } from 'typebox';
 import { homeDir } from '../home.ts';
 import { isLoopback } from './http/hosts.ts';
+import type { TlsFiles } from './http/tls.ts';
 import type { LogLevel } from './log.ts';
 import { checkOf } from './validate.ts';
 
@@ -33,6 +34,15 @@ const SettingsFile = Type.Object(
     host: Type.Optional(Type.String({ minLength: 1 })),
     port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535 })),
     insecure: Type.Optional(Type.Boolean()),
+    /** Files in PEM; relative ones lie in `<WFX_HOME>`. */
+    tls: Type.Optional(
+      Type.Object(
+        { cert: Type.String({ minLength: 1 }), key: Type.String({ minLength: 1 }) },
+        { additionalProperties: false },
+      ),
+    ),
+    /** Origins of web pages that may call the API from a browser, such as `https://ops.example.com`. */
+    allowedOrigins: Type.Optional(Type.Array(Type.String({ pattern: '^https?://[^/]+$' }))),
     /** More names that the Host header may have, e.g. behind a proxy. */
     allowedHosts: Type.Optional(Type.Array(Type.String({ minLength: 1 }))),
     allowCommands: Type.Optional(Type.Boolean()),
@@ -96,6 +106,8 @@ export interface Config {
   /** 0: a free one. */
   readonly port: number;
   readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+  readonly tls: TlsFiles | undefined;
   readonly allowCommands: boolean;
   readonly handlersDir: string;
   readonly maxBodyBytes: number;
@@ -116,6 +128,8 @@ const FLAGS = {
   'data-dir': { type: 'string' },
   'allow-commands': { type: 'boolean' },
   insecure: { type: 'boolean' },
+  'tls-cert': { type: 'string' },
+  'tls-key': { type: 'string' },
   'ready-fd': { type: 'string' },
 } as const;
 
@@ -125,15 +139,18 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
   const home = homeDir(env);
   const settings = readSettings(join(home, 'settings.json'));
   const host = flags.host ?? settings.host ?? '127.0.0.1';
-  if (!isLoopback(host) && (flags.insecure ?? settings.insecure) !== true)
+  const tls = tlsOf(flags, settings, home);
+  if (!isLoopback(host) && tls === undefined && (flags.insecure ?? settings.insecure) !== true)
     throw new UsageError(
-      `On ${host} others can reach the daemon, and it speaks HTTP without TLS: put a proxy with TLS in front of 127.0.0.1, or accept that with --insecure.`,
+      `On ${host} others can reach the daemon, and it would speak HTTP without TLS: give it --tls-cert and --tls-key, put a proxy with TLS in front of 127.0.0.1, or accept that with --insecure.`,
     );
   return {
     dataDir: resolve(flags['data-dir'] ?? home),
     host,
     port: numberIn(flags.port, '--port', 65_535) ?? settings.port ?? 7117,
     allowedHosts: settings.allowedHosts ?? [],
+    allowedOrigins: settings.allowedOrigins ?? [],
+    tls,
     allowCommands: flags['allow-commands'] ?? switchIn(env, 'WFX_ALLOW_COMMANDS') ?? settings.allowCommands ?? false,
     handlersDir: resolve(home, settings.handlers ?? 'handlers'),
     maxBodyBytes: settings.maxBodyBytes ?? MiB,
@@ -145,6 +162,16 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     limits: settings.limits ?? {},
     readyFd: numberIn(flags['ready-fd'], '--ready-fd', 1024),
   };
+}
+
+function tlsOf(flags: ReturnType<typeof readFlags>, settings: SettingsFile, home: string): TlsFiles | undefined {
+  const { 'tls-cert': cert, 'tls-key': key } = flags;
+  if ((cert === undefined) !== (key === undefined))
+    throw new UsageError(
+      `TLS needs a certificate and its private key: give ${cert === undefined ? '--tls-cert' : '--tls-key'} too.`,
+    );
+  if (cert !== undefined && key !== undefined) return { cert: resolve(cert), key: resolve(key) };
+  return settings.tls && { cert: resolve(home, settings.tls.cert), key: resolve(home, settings.tls.key) };
 }
 
 function readFlags(args: readonly string[]) {

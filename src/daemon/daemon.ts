@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
@@ -11,6 +12,7 @@ import type { Config } from './config.ts';
 import { metricsText, RequestCounts } from './http/metrics.ts';
 import { createServer, type Server } from './http/server.ts';
 import { Streams } from './http/streams.ts';
+import { type Certificate, followCertificate, readCertificate, TlsError, type TlsFiles } from './http/tls.ts';
 import { lockDataDir, openJournal } from './journal/index.ts';
 import type { JournalPort, Work } from './ports.ts';
 import type { Environment, Runtime } from './runtime/door.ts';
@@ -64,7 +66,6 @@ export async function startDaemon(config: Config, log: Logger): Promise<Daemon> 
     const triggers = await openTriggers({ ...data, dataDir: config.dataDir, log });
     closing.push(() => triggers.close());
     const url = await serve(config, log, { ...data, triggers }, closing);
-    closing.push(await announce(config.dataDir, url));
     return { url, stop: close };
   } catch (error) {
     await close();
@@ -127,7 +128,20 @@ function openWork(config: Config, log: Logger, ports: WorkPorts, stores: () => S
   });
 }
 
-/** Listens; resolves with the address. */
+interface Address {
+  readonly url: string;
+  readonly certificate: Certificate | undefined;
+}
+
+async function certified(files: TlsFiles): Promise<Certificate> {
+  try {
+    return await readCertificate(files);
+  } catch (error) {
+    throw error instanceof TlsError ? new StartError('TLS', error.message, { cause: error }) : error;
+  }
+}
+
+/** Listens, and says where; resolves with the address. */
 async function serve(
   config: Config,
   log: Logger,
@@ -139,12 +153,20 @@ async function serve(
   const measured = () => ({ runtime: runtime.stats, journal: journal.stats, openStreams: streams.open });
   const metrics = () => metricsText({ ...measured(), requests: requests.counts, version: VERSION });
   const services = { runtime, stores, limits: new RateLimits(), streams, workers, triggers, metrics, version: VERSION };
-  const server = createServer(services, config, log);
+  const certificate = config.tls && (await certified(config.tls));
+  const server = createServer(services, config, log, certificate);
   server.app.addHook('onResponse', async (request, reply) => requests.add(request.method, reply.statusCode));
   closing.push(() => drain(server, streams, workers));
   await listen(server.app, config);
   const { port } = server.app.server.address() as AddressInfo;
-  return `http://${hostOf(config.host)}:${port}`;
+  const url = `${certificate === undefined ? 'http' : 'https'}://${hostOf(config.host)}:${port}`;
+  closing.push(await announce(config.dataDir, { url, certificate }));
+  if (config.tls !== undefined) {
+    const secure = server.app.server as unknown as HttpsServer;
+    const renewed = (fresh: Certificate) => announce(config.dataDir, { url, certificate: fresh });
+    closing.push(followCertificate(secure, config.tls, log, renewed));
+  }
+  return url;
 }
 
 async function drain({ app, refuse }: Server, streams: Streams, workers: WorkerTasks): Promise<void> {
@@ -183,9 +205,17 @@ function hostOf(host: string): string {
 }
 
 /** Writes `<data folder>/daemon.json`, where the CLI finds the daemon; returns what takes it away again. */
-async function announce(dataDir: string, url: string): Promise<() => Promise<void>> {
+async function announce(dataDir: string, { url, certificate }: Address): Promise<() => Promise<void>> {
   const path = join(dataDir, 'daemon.json');
-  const about = { pid: process.pid, url, version: VERSION, startedAt: new Date().toISOString(), dataDir };
+  const tls = certificate && { name: certificate.name, certificate: certificate.cert };
+  const about = {
+    pid: process.pid,
+    url,
+    ...(tls && { tls }),
+    version: VERSION,
+    startedAt: new Date().toISOString(),
+    dataDir,
+  };
   await writeWhole(path, `${JSON.stringify(about, null, 2)}\n`);
   return () => rm(path, { force: true });
 }

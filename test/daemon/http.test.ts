@@ -9,7 +9,17 @@ import { ROUTES } from '../../src/contract/routes.ts';
 import { ErrorAnswer } from '../../src/contract/schemas/common.ts';
 import { StorageError } from '../../src/daemon/ports.ts';
 import { checkOf } from '../../src/daemon/validate.ts';
-import { type Answer, openServer, publish, raw, SHORT, shortFlow, WAITING, waitingFlow } from './server.ts';
+import {
+  type Answer,
+  openServer,
+  publish,
+  raw,
+  SHORT,
+  shortFlow,
+  type TestServer,
+  WAITING,
+  waitingFlow,
+} from './server.ts';
 
 const conformance = process.env['WFX_CONFORMANCE_DIR'] ?? join(process.cwd(), '../shared/conformance');
 const isErrorBody = checkOf(ErrorAnswer, 'body');
@@ -311,6 +321,36 @@ t.test('the Host header', async (t) => {
     t.match(await withHost(host), /^HTTP\/1.1 200/, host);
   for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.nip.io:7117', '169.254.169.254'])
     t.match(await withHost(host), /^HTTP\/1.1 403 [\s\S]*FORBIDDEN/, host);
+});
+
+t.test('pages of other sites', async (t) => {
+  const ask = (server: TestServer, origin: string, method = 'GET', more: Record<string, string> = {}) =>
+    fetch(`${server.url}/process/list`, { method, headers: { origin, 'x-api-key': server.admin, ...more } });
+
+  t.test('may not call, and are told so by no header', async (t) => {
+    const server = await openServer(t);
+    for (const origin of ['http://evil.example', 'null', `http://127.0.0.1:${server.port + 1}`])
+      t.equal((await ask(server, origin)).status, 403, origin);
+    const own = await ask(server, server.url);
+    t.equal(own.status, 200, 'its own pages may');
+    t.equal(own.headers.get('access-control-allow-origin'), null);
+    const preflight = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'x-api-key' };
+    t.equal((await ask(server, 'http://evil.example', 'OPTIONS', preflight)).ok, false);
+  });
+
+  t.test('may call where they are allowed', async (t) => {
+    const server = await openServer(t, { allowedOrigins: ['https://ops.example'] });
+    const preflight = { 'access-control-request-method': 'DELETE', 'access-control-request-headers': 'x-api-key' };
+    const { status, headers } = await ask(server, 'https://ops.example', 'OPTIONS', preflight);
+    t.equal(status, 204);
+    t.equal(headers.get('access-control-allow-origin'), 'https://ops.example');
+    t.equal(headers.get('access-control-allow-headers'), 'x-api-key');
+    t.match(headers.get('access-control-allow-methods'), /DELETE/);
+    const answer = await ask(server, 'https://ops.example');
+    t.equal(answer.status, 200);
+    t.equal(answer.headers.get('access-control-allow-origin'), 'https://ops.example');
+    t.equal((await ask(server, 'https://evil.example')).status, 403, 'and others may not');
+  });
 });
 
 t.test('credentials', async (t) => {

@@ -52,6 +52,7 @@ const noWork = { start: () => undefined, abort: () => undefined, running: 0, que
 
 export interface Setup {
   readonly clock?: Clock;
+  readonly allowedOrigins?: readonly string[];
   readonly dataDir?: string;
   readonly heartbeatMs?: number;
   readonly maxFileBytes?: number;
@@ -97,7 +98,12 @@ export async function openServer(t: Test, setup: Setup = {}): Promise<TestServer
     metrics: () => 'wfx_info 1\n',
     version: '0',
   };
-  const settings = { host: '127.0.0.1', allowedHosts: [], maxBodyBytes: 1024 * 1024 };
+  const settings = {
+    host: '127.0.0.1',
+    allowedHosts: [],
+    allowedOrigins: setup.allowedOrigins ?? [],
+    maxBodyBytes: 1024 * 1024,
+  };
   const { app, refuse } = createServer(services, settings, quiet);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(async () => {

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { shownTime } from '../../terminal/shown.ts';
 import { VERSION } from '../../version.ts';
-import { daemonLog, findDaemon, versionAt } from '../daemon/found.ts';
+import { daemonLog, findDaemon, healthAt } from '../daemon/found.ts';
 import { CliError, EXIT, usage } from '../exit.ts';
 import { examples } from '../help.ts';
 import { printFields } from '../table.ts';
@@ -11,6 +12,8 @@ import type { Wfx } from '../wfx.ts';
 interface StartOptions {
   readonly foreground?: true;
   readonly host?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
   readonly port?: string;
   readonly allowCommands?: true;
   readonly insecure?: true;
@@ -26,6 +29,8 @@ export function add(command: Command, wfx: Wfx): void {
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
     .option('--port <number>', 'port to listen on; 0 picks a free one (default: 7117)')
     .option('--allow-commands', 'let flows run commands of this machine (serviceTask, service: command)')
+    .option('--tls-cert <file>', 'certificate (PEM): speak HTTPS')
+    .option('--tls-key <file>', 'its private key (PEM)')
     .option('--insecure', 'allow an address that others can reach, without TLS')
     .addHelpText(
       'after',
@@ -65,7 +70,7 @@ export function add(command: Command, wfx: Wfx): void {
     });
 }
 
-function flagsOf({ host, port, allowCommands, insecure }: StartOptions): string[] {
+function flagsOf({ host, port, allowCommands, insecure, tlsCert, tlsKey }: StartOptions): string[] {
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) < 65536))
     throw usage(`--port takes a number from 0 to 65535, not “${port}”.`);
   return [
@@ -73,6 +78,8 @@ function flagsOf({ host, port, allowCommands, insecure }: StartOptions): string[
     ...(port === undefined ? [] : ['--port', port]),
     ...(allowCommands === true ? ['--allow-commands'] : []),
     ...(insecure === true ? ['--insecure'] : []),
+    ...(tlsCert === undefined ? [] : ['--tls-cert', resolve(tlsCert)]),
+    ...(tlsKey === undefined ? [] : ['--tls-key', resolve(tlsKey)]),
   ];
 }
 
@@ -140,8 +147,8 @@ async function status(wfx: Wfx): Promise<void> {
 }
 
 async function remoteStatus(wfx: Wfx, url: string): Promise<void> {
-  const version = await versionAt(url);
+  const { version, problem } = await healthAt({ url });
   const running = version !== undefined;
   if (wfx.json) return wfx.io.json({ running, url, ...(running ? { version } : {}) });
-  wfx.io.print(running ? `wfx ${version} answers at ${url}.` : `Nothing answers at ${url}.`);
+  wfx.io.print(running ? `wfx ${version} answers at ${url}.` : `No daemon there: ${problem}.`);
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { backend, readCredential } from '../../secrets/index.ts';
 import { VERSION } from '../../version.ts';
-import { findDaemon, versionAt } from '../daemon/found.ts';
+import { findDaemon, healthAt } from '../daemon/found.ts';
 import { DEFAULT_PORT } from '../daemon/start.ts';
 import { EXIT } from '../exit.ts';
 import { examples } from '../help.ts';
@@ -98,7 +98,7 @@ function space({ dataDir }: Settings): Finding {
 
 async function daemon({ address, dataDir }: Settings): Promise<Finding[]> {
   const check = 'daemon';
-  if (address.kind !== 'local') return [remote(address.url, await versionAt(address.url))];
+  if (address.kind !== 'local') return [remote(address.url, (await healthAt({ url: address.url })).version)];
   const { state, daemon } = await findDaemon(dataDir);
   if (daemon === undefined)
     return [{ check, ok: true, message: `not running; wfx run starts it, at port ${DEFAULT_PORT} where that is free` }];

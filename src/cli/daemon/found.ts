@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { accepted, exchange, jsonOf } from '../../client/http.ts';
+import { accepted, exchange, jsonOf, type Target } from '../../client/http.ts';
 import { UnreachableError } from '../../client/index.ts';
 
 /** What a running daemon says of itself in `<dataDir>/daemon.json`. */
@@ -10,6 +10,8 @@ export interface DaemonFile {
   readonly version: string;
   readonly startedAt: string;
   readonly dataDir: string;
+  /** How its certificate is checked where it speaks HTTPS. */
+  readonly tls?: Target['tls'];
 }
 
 /**
@@ -28,7 +30,7 @@ const HEALTH_MS = 5000;
 export async function findDaemon(dataDir: string): Promise<Found> {
   const daemon = readDaemonFile(dataDir);
   if (daemon === undefined || !isAlive(daemon.pid)) return { state: 'none' };
-  return { state: (await versionAt(daemon.url)) === undefined ? 'silent' : 'running', daemon };
+  return { state: (await healthAt(daemon)).version === undefined ? 'silent' : 'running', daemon };
 }
 
 export function readDaemonFile(dataDir: string): DaemonFile | undefined {
@@ -59,14 +61,20 @@ function isZombie(pid: number): boolean {
   }
 }
 
-/** The version of the daemon that answers at `url`, or undefined where none does. */
-export async function versionAt(url: string): Promise<string | undefined> {
+/** The version of the daemon that answers there, or why none does. */
+export async function healthAt({
+  url,
+  tls,
+}: Target): Promise<{ readonly version?: string; readonly problem?: string }> {
   try {
     const ask = { method: 'GET', path: '/health/live', timeoutMs: HEALTH_MS };
-    const health = (await jsonOf(await accepted(await exchange({ url }, ask), url), url)) as { version?: unknown };
-    return typeof health?.version === 'string' ? health.version : undefined;
+    const answer = await accepted(await exchange({ url, tls }, ask), url);
+    const health = (await jsonOf(answer, url)) as { version?: unknown } | undefined;
+    if (typeof health?.version === 'string') return { version: health.version };
+    return { problem: `what answers at ${url} is no wfx daemon` };
   } catch (error) {
-    if (error instanceof UnreachableError || (error as Error).name === 'ApiError') return undefined;
+    if (error instanceof UnreachableError || (error as Error).name === 'ApiError')
+      return { problem: (error as Error).message };
     throw error;
   }
 }

@@ -23,3 +23,24 @@ export function hostCheck(host: string, allowed: readonly string[]): (request: F
       );
   };
 }
+
+/**
+ * A check of the Origin header, which a browser adds and a page can't choose: FORBIDDEN for requests from pages of other
+ * sites than this daemon's own and the `allowed` ones. What is no browser sends none.
+ */
+export function originCheck(allowed: readonly string[]): (request: FastifyRequest) => void {
+  const origins = new Set(allowed.map((origin) => origin.toLowerCase()));
+  return ({ headers }) => {
+    const origin = headers.origin?.toLowerCase();
+    if (
+      origin === undefined ||
+      origins.has(origin) ||
+      origin.replace(/^https?:\/\//, '') === headers.host?.toLowerCase()
+    )
+      return;
+    throw new Refusal(
+      'FORBIDDEN',
+      'Web pages of other sites may not call this daemon: add the origin of the page to allowedOrigins.',
+    );
+  };
+}

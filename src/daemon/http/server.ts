@@ -1,3 +1,5 @@
+import type { ServerOptions } from 'node:http';
+import cors from '@fastify/cors';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -11,14 +13,17 @@ import { Refusal } from '../refusal.ts';
 import { refuseEncoded } from './bodies.ts';
 import { answerFor, answerSocket } from './errors.ts';
 import type { Services } from './handler.ts';
-import { hostCheck } from './hosts.ts';
+import { hostCheck, originCheck } from './hosts.ts';
 import { addRoutes } from './routes.ts';
+import type { Certificate } from './tls.ts';
 
 export interface ServerSettings {
   /** What it will listen on. */
   readonly host: string;
   /** More names that the Host header may have. */
   readonly allowedHosts: readonly string[];
+  /** Origins of web pages that may call from a browser; none: none may. */
+  readonly allowedOrigins: readonly string[];
   /** Bytes of the largest JSON body or flow file. */
   readonly maxBodyBytes: number;
 }
@@ -36,9 +41,21 @@ const CHECK_MS = 5000;
 const MAX_CONNECTIONS = 4096;
 const MAX_HEADER_BYTES = 16 * 1024;
 const RETRY_MS = 2000;
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const PREFLIGHT_S = 600;
 
 /** The HTTP side: routes of the contract, errors in one shape, and bounds for everything that comes in. */
-export function createServer(services: Services, settings: ServerSettings, log: FastifyBaseLogger): Server {
+export function createServer(
+  services: Services,
+  settings: ServerSettings,
+  log: FastifyBaseLogger,
+  certificate?: Certificate,
+): Server {
+  const sockets = {
+    headersTimeout: HEADERS_MS,
+    connectionsCheckingInterval: CHECK_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  };
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -46,11 +63,7 @@ export function createServer(services: Services, settings: ServerSettings, log: 
     childLoggerFactory: (logger) => logger,
     bodyLimit: settings.maxBodyBytes,
     requestTimeout: REQUEST_MS,
-    http: {
-      headersTimeout: HEADERS_MS,
-      connectionsCheckingInterval: CHECK_MS,
-      maxHeaderSize: MAX_HEADER_BYTES,
-    },
+    ...protocol(sockets, certificate),
     // Ids of any length that fits into the headers are simply unknown.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     forceCloseConnections: 'idle',
@@ -64,6 +77,7 @@ export function createServer(services: Services, settings: ServerSettings, log: 
   app.server.maxConnections = MAX_CONNECTIONS;
   let refusing = false;
   const checkHost = hostCheck(settings.host, settings.allowedHosts);
+  const checkOrigin = originCheck(settings.allowedOrigins);
 
   // Hooks with a callback: each async one would cost every request a turn of the microtask queue.
   app.addHook('onRequest', (request, reply, done) => {
@@ -71,7 +85,10 @@ export function createServer(services: Services, settings: ServerSettings, log: 
       void reply.header('Connection', 'close');
       throw new Refusal('SHUTTING_DOWN', 'The daemon is stopping: try again when it is back.');
     }
-    if (!isDelivery(request)) checkHost(request);
+    if (!isDelivery(request)) {
+      checkHost(request);
+      checkOrigin(request);
+    }
     refuseEncoded(request);
     if (request.is404) refuseUnknown(request, reply);
     done();
@@ -94,6 +111,8 @@ export function createServer(services: Services, settings: ServerSettings, log: 
   });
   app.setNotFoundHandler((request, reply) => refuseUnknown(request, reply));
 
+  if (settings.allowedOrigins.length > 0)
+    void app.register(cors, { origin: [...settings.allowedOrigins], methods: METHODS, maxAge: PREFLIGHT_S });
   void app.register(FastifySSEPlugin, { retryDelay: RETRY_MS });
   addRoutes(app, services);
   return {
@@ -103,6 +122,12 @@ export function createServer(services: Services, settings: ServerSettings, log: 
     },
   };
 }
+
+/** HTTPS where there is a certificate; fastify's types take one or the other, as a program has only one. */
+const protocol = (sockets: ServerOptions, certificate: Certificate | undefined): { http: ServerOptions } =>
+  certificate === undefined
+    ? { http: sockets }
+    : ({ https: { ...sockets, cert: certificate.cert, key: certificate.key } } as unknown as { http: ServerOptions });
 
 function sendError(error: unknown, reply: FastifyReply): number {
   const { status, body } = answerFor(error);
