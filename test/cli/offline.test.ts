@@ -104,7 +104,7 @@ t.test('an address that nobody answers at: exit code 5, and never a daemon of on
   for (const [args, env] of rows) {
     const { code, stderr } = await wfx(args, { env });
     t.equal(code, 5);
-    t.match(stderr, /No daemon answers at http:\/\/127\.0\.0\.1:1/);
+    t.match(stderr, /nothing answers at http:\/\/127\.0\.0\.1:1/);
   }
   const other = createServer((_, reply) => reply.end('<h1>hello</h1>')).listen(0, '127.0.0.1');
   t.teardown(() => other.close());
