@@ -56,8 +56,14 @@ const pathParameters = (path: string): JsonObject[] =>
   }));
 
 function queryParameters({ query }: RouteSpec): JsonObject[] {
-  const { properties = {} } = (query === undefined ? {} : json(query)) as { properties?: Record<string, JsonObject> };
-  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: false, schema }));
+  const asked = query === undefined ? {} : json(query);
+  const { properties = {}, required = [] } = asked as { properties?: Record<string, JsonObject>; required?: string[] };
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema,
+  }));
 }
 
 function headerParameters(name: RouteName): JsonObject[] {

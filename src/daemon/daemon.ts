@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -131,6 +132,7 @@ function openWork(config: Config, log: Logger, ports: WorkPorts, stores: () => S
 interface Address {
   readonly url: string;
   readonly certificate: Certificate | undefined;
+  readonly daemonId: string;
 }
 
 async function certified(files: TlsFiles): Promise<Certificate> {
@@ -149,10 +151,21 @@ async function serve(
   closing: (() => Promise<void>)[],
 ): Promise<string> {
   const streams = new Streams(log);
+  const daemonId = randomUUID();
   const requests = new RequestCounts();
   const measured = () => ({ runtime: runtime.stats, journal: journal.stats, openStreams: streams.open });
   const metrics = () => metricsText({ ...measured(), requests: requests.counts, version: VERSION });
-  const services = { runtime, stores, limits: new RateLimits(), streams, workers, triggers, metrics, version: VERSION };
+  const services = {
+    runtime,
+    stores,
+    limits: new RateLimits(),
+    streams,
+    workers,
+    triggers,
+    metrics,
+    version: VERSION,
+    daemonId,
+  };
   const certificate = config.tls && (await certified(config.tls));
   const server = createServer(services, config, log, certificate);
   server.app.addHook('onResponse', async (request, reply) => requests.add(request.method, reply.statusCode));
@@ -160,10 +173,10 @@ async function serve(
   await listen(server.app, config);
   const { port } = server.app.server.address() as AddressInfo;
   const url = `${certificate === undefined ? 'http' : 'https'}://${hostOf(config.host)}:${port}`;
-  closing.push(await announce(config.dataDir, { url, certificate }));
+  closing.push(await announce(config.dataDir, { url, certificate, daemonId }));
   if (config.tls !== undefined) {
     const secure = server.app.server as unknown as HttpsServer;
-    const renewed = (fresh: Certificate) => announce(config.dataDir, { url, certificate: fresh });
+    const renewed = (fresh: Certificate) => announce(config.dataDir, { url, certificate: fresh, daemonId });
     closing.push(followCertificate(secure, config.tls, log, renewed));
   }
   return url;
@@ -205,7 +218,7 @@ function hostOf(host: string): string {
 }
 
 /** Writes `<data folder>/daemon.json`, where the CLI finds the daemon; returns what takes it away again. */
-async function announce(dataDir: string, { url, certificate }: Address): Promise<() => Promise<void>> {
+async function announce(dataDir: string, { url, certificate, daemonId }: Address): Promise<() => Promise<void>> {
   const path = join(dataDir, 'daemon.json');
   const tls = certificate && { name: certificate.name, certificate: certificate.cert };
   const about = {
@@ -213,6 +226,7 @@ async function announce(dataDir: string, { url, certificate }: Address): Promise
     url,
     ...(tls && { tls }),
     version: VERSION,
+    daemonId,
     startedAt: new Date().toISOString(),
     dataDir,
   };

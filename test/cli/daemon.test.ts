@@ -128,6 +128,17 @@ t.test('a daemon of another version is warned about', async (t) => {
   });
 });
 
+t.test('a file that a killed daemon left behind is not taken for the daemon that has its port now', async (t) => {
+  const { wfx, home } = machine(t);
+  await wfx(['daemon', 'start', '--port', '0']);
+  const file = join(home, 'daemon.json');
+  const about = readFileSync(file, 'utf8');
+  writeFileSync(file, about.replace(/"daemonId": "[^"]+"/, '"daemonId": "another"'));
+  t.match((await wfx(['daemon', 'status', '-o', 'json'])).json(), { running: false });
+  t.match(await wfx(['flow', 'list']), { code: 5, stderr: /No daemon is running/ });
+  writeFileSync(file, about);
+});
+
 t.test('--foreground runs here until it is told to stop', async (t) => {
   const { begin, wfx } = machine(t);
   const running = begin(['daemon', 'start', '--foreground', '--port', '0']);

@@ -237,6 +237,16 @@ t.test('nobody to ask: exit code 2, which node waits and both ways to answer it,
   t.match(unused, { code: 0, stderr: /no task of the run was called reveiw/ });
   const form = await own.wfx(['run', flow('vacation-request')]);
   t.match(form, { code: 2, stderr: /--set-input ask\.days=5 --set-input ask\.from=2027-01-31/ });
+  const box = written(
+    own,
+    'box',
+    `  start: { type: startEvent, next: box }
+  box: { type: inputNode, inputType: form, fields: [{ name: sure, type: checkbox }], errorFlow: done, next: done }
+  done: { type: endEvent }
+`,
+  );
+  t.match(await own.wfx(['run', box]), { code: 2, stderr: /--set-input box\.sure=true$/m });
+  t.match(await own.wfx(['run', box, '--set-input', 'box.sure=true']), { code: 0, stdout: /"sure":true/ });
 });
 
 t.test('what a subProcess asks is answered too, and its log is shown', async (t) => {

@@ -156,7 +156,10 @@ t.test('what goes wrong has a code and one clear sentence', async (t) => {
 
 t.test("a provider's key may come from the environment values of the run", async (t) => {
   const { wfx, model } = await withModels(t, () => ({ text: 'ok' }), { apiKey: undefined, apiKeyEnv: 'MODEL_KEY' });
-  t.match((await wfx.run(task('prompt: x'))).error, { code: 'AI_NOT_CONFIGURED', message: /MODEL_KEY/ });
+  t.match((await wfx.run(task('prompt: x'))).error, {
+    code: 'AI_NOT_CONFIGURED',
+    message: /wfx env set --secret MODEL_KEY/,
+  });
   await wfx.client.call('setEnvironment', {
     body: { name: 'MODEL_KEY', value: 'sk-from-env', environment: 'PRODUCTION' },
   });

@@ -786,4 +786,8 @@ t.test('the OpenAPI document describes every route', async (t) => {
         ),
       );
   }
+  const asked = (path: string, name: string) =>
+    body.paths[path].get.parameters.find((parameter: { name: string }) => parameter.name === name).required;
+  t.equal(asked('/memory/search', 'query'), true, 'a query parameter that is needed');
+  t.equal(asked('/memory/search', 'limit'), false);
 });

@@ -77,7 +77,8 @@ t.test('a daemon that starts', async (t) => {
   t.test('says where it is, to its starter and in daemon.json', async (t) => {
     const about = JSON.parse(readFileSync(join(home, 'daemon.json'), 'utf8'));
     t.match(about, { pid: running.child.pid, url: running.url, version: /^\d/, startedAt: /Z$/, dataDir: home });
-    t.equal((await call(running, '/health/live')).body.version, about.version);
+    const { version, daemonId } = about;
+    t.match((await call(running, '/health/live')).body, { version, daemonId });
   });
 
   t.test('runs flows, and counts them', async (t) => {

@@ -97,6 +97,7 @@ export async function openServer(t: Test, setup: Setup = {}): Promise<TestServer
     workers: new WorkerTasks(),
     metrics: () => 'wfx_info 1\n',
     version: '0',
+    daemonId: 'test',
   };
   const settings = {
     host: '127.0.0.1',

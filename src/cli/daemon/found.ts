@@ -8,6 +8,8 @@ export interface DaemonFile {
   readonly pid: number;
   readonly url: string;
   readonly version: string;
+  /** What it also answers with: at its address there may be another one by now. */
+  readonly daemonId?: string;
   readonly startedAt: string;
   readonly dataDir: string;
   /** How its certificate is checked where it speaks HTTPS. */
@@ -30,7 +32,11 @@ const HEALTH_MS = 5000;
 export async function findDaemon(dataDir: string): Promise<Found> {
   const daemon = readDaemonFile(dataDir);
   if (daemon === undefined || !isAlive(daemon.pid)) return { state: 'none' };
-  return { state: (await healthAt(daemon)).version === undefined ? 'silent' : 'running', daemon };
+  const { version, daemonId } = await healthAt(daemon);
+  if (version === undefined) return { state: 'silent', daemon };
+  // The process that the file names is some other one that got its number, and its port has another daemon.
+  if (daemonId !== daemon.daemonId) return { state: 'none' };
+  return { state: 'running', daemon };
 }
 
 export function readDaemonFile(dataDir: string): DaemonFile | undefined {
@@ -61,16 +67,20 @@ function isZombie(pid: number): boolean {
   }
 }
 
-/** The version of the daemon that answers there, or why none does. */
-export async function healthAt({
-  url,
-  tls,
-}: Target): Promise<{ readonly version?: string; readonly problem?: string }> {
+/** What a daemon that answers says of itself, or why none does. */
+interface Health {
+  readonly version?: string;
+  readonly daemonId?: string;
+  readonly problem?: string;
+}
+
+export async function healthAt({ url, tls }: Target): Promise<Health> {
   try {
     const ask = { method: 'GET', path: '/health/live', timeoutMs: HEALTH_MS };
     const answer = await accepted(await exchange({ url, tls }, ask), url);
-    const health = (await jsonOf(answer, url)) as { version?: unknown } | undefined;
-    if (typeof health?.version === 'string') return { version: health.version };
+    const health = (await jsonOf(answer, url)) as { version?: unknown; daemonId?: unknown } | undefined;
+    if (typeof health?.version === 'string')
+      return { version: health.version, ...(typeof health.daemonId === 'string' && { daemonId: health.daemonId }) };
     return { problem: `what answers at ${url} is no wfx daemon` };
   } catch (error) {
     if (error instanceof UnreachableError || (error as Error).name === 'ApiError')

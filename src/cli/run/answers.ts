@@ -141,6 +141,7 @@ export function exampleCompletion(task: Task): string {
 
 function exampleValue({ type, options }: Pick<Field, 'type' | 'options'>): string {
   const [first, second] = (options ?? []).map(({ value }) => String(value)).filter((text) => /^[\w.-]+$/.test(text));
+  if (type === 'checkbox' && options === undefined) return 'true';
   if (type === 'checkbox') return [first, second].filter((text) => text !== undefined).join(',') || 'VALUE,VALUE';
   if (first !== undefined) return first;
   return { number: '5', date: '2027-01-31', file: 'PATH' }[type as string] ?? 'TEXT';

@@ -4,6 +4,7 @@ import { Timestamp } from './common.ts';
 export const Health = Type.Object({
   status: Type.Enum(['ok', 'unavailable']),
   version: Type.String(),
+  daemonId: Type.String({ description: 'Tells daemons apart: another one with each start. Also in `daemon.json`.' }),
 });
 
 export const FileQuery = Type.Object({

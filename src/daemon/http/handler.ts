@@ -22,6 +22,8 @@ export interface Services {
   /** Prometheus text. */
   readonly metrics: () => string;
   readonly version: string;
+  /** Tells this start of the daemon from others; also in `daemon.json`. */
+  readonly daemonId: string;
 }
 
 /** A request that is authenticated, allowed and valid. Ids among the parameters have their form. */

@@ -3,7 +3,7 @@ import type { Handlers, Services } from '../handler.ts';
 
 type Names = 'whoami' | 'healthLive' | 'healthReady' | 'metrics' | 'openapi';
 
-export function daemonHandlers({ metrics, version, runtime }: Services): Handlers<Names> {
+export function daemonHandlers({ metrics, version, daemonId, runtime }: Services): Handlers<Names> {
   const description = openApi(version);
   return {
     whoami: ({ caller }) => ({
@@ -13,10 +13,10 @@ export function daemonHandlers({ metrics, version, runtime }: Services): Handler
       roles: caller.roles,
       permissions: [...caller.permissions],
     }),
-    healthLive: () => ({ status: 'ok', version }),
+    healthLive: () => ({ status: 'ok', version, daemonId }),
     async healthReady() {
       await runtime.ready();
-      return { status: 'ok', version };
+      return { status: 'ok', version, daemonId };
     },
     metrics,
     openapi: () => description,

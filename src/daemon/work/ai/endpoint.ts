@@ -36,7 +36,7 @@ function keyOf(name: string, { apiKey, apiKeyEnv }: AiProvider, context: Executo
   if (typeof value === 'string' && value !== '') return value;
   throw new WorkError(
     'AI_NOT_CONFIGURED',
-    `node '${context.nodeId}': the key of the AI provider '${name}' is missing: set the environment value ${apiKeyEnv} of ${context.environment} (wfx env set)`,
+    `node '${context.nodeId}': the key of the AI provider '${name}' is missing: set the environment value ${apiKeyEnv} of ${context.environment} (wfx env set --secret ${apiKeyEnv}=…)`,
     true,
   );
 }
