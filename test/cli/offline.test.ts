@@ -14,6 +14,7 @@ const commands = [
   ['publish'],
   ...['init', 'list', 'show', 'versions', 'activate', 'unpublish'].map((verb) => ['flow', verb]),
   ['schema'],
+  ['graph'],
   ...['list', 'show', 'logs', 'cancel', 'retry'].map((verb) => ['instance', verb]),
   ...['list', 'complete', 'cancel'].map((verb) => ['task', verb]),
   ['event', 'send'],
@@ -247,6 +248,21 @@ t.test('doctor: names what it looked at and what is wrong; JSON for machines', a
     ['node', 'data folder', 'disk', 'daemon', 'credentials', 'clock'],
   );
   t.match(await wfx(['doctor', '--url', 'http://127.0.0.1:1']), { code: 1, stdout: /✗ daemon/ });
+});
+
+t.test('graph: draws files for people, for Markdown and for programs', async (t) => {
+  const { wfx } = machine(t);
+  const drawn = await wfx(['graph', join(FLOWS, 'order-approval.yaml')]);
+  t.match(drawn, { code: 0, stderr: '' });
+  t.match(drawn.stdout, /^○ start +startEvent\n○ Review order +inputNode\n├─╮ after PT2H\n/);
+  t.match((await wfx(['graph', '--mermaid', join(FLOWS, 'order-approval.yaml')])).stdout, /^flowchart TD\n/);
+  const { processId, nodes } = (await wfx(['graph', '-o', 'json', join(FLOWS, 'order-approval.yaml')])).json();
+  t.match(processId, /^[0-9a-f-]{36}$/);
+  t.match(nodes[1], {
+    id: 'review',
+    edges: [{ to: 'decide' }, { to: 'expired', label: 'after PT2H' }, { to: 'cancelled' }],
+  });
+  t.match(await wfx(['graph', '-'], { input: 'id: 1' }), { code: 2, stdout: '', stderr: /is not valid/ });
 });
 
 t.test('completion: scripts that shells take, and words that fit what was typed', async (t) => {

@@ -4,7 +4,9 @@ import type { Command } from 'commander';
 import { plain, plainLines } from '../../client/index.ts';
 import type { Activated, Environment, FlowDefinition, FlowSummary } from '../../contract/types.ts';
 import { shownTime } from '../../terminal/shown.ts';
+import { mustCompile } from '../compiled.ts';
 import { CliError, EXIT, usage } from '../exit.ts';
+import { printGraph } from '../graph.ts';
 import { examples } from '../help.ts';
 import type { Io } from '../io.ts';
 import { firstItems, limitOf } from '../pages.ts';
@@ -38,6 +40,7 @@ export function add(command: Command, wfx: Wfx): void {
     .argument(...PROCESS_ID)
     .option('--version-number <version>', 'which version (default: the newest)')
     .option('--source', 'print only the source')
+    .option('--graph', 'draw it')
     .addHelpText('after', examples(['wfx flow show PROCESS_ID --source > flow.yaml', 'get the file back']))
     .action((id: string, options: ShowOptions) => show(wfx, id, options));
   command
@@ -114,9 +117,10 @@ async function list(wfx: Wfx, limit: number): Promise<void> {
 interface ShowOptions {
   readonly versionNumber?: string;
   readonly source?: true;
+  readonly graph?: true;
 }
 
-async function show(wfx: Wfx, processId: string, { versionNumber, source }: ShowOptions): Promise<void> {
+async function show(wfx: Wfx, processId: string, { versionNumber, source, graph }: ShowOptions): Promise<void> {
   const client = await wfx.client();
   const query = versionNumber === undefined ? {} : { versionNumber };
   const flow = await client.call('getFlow', { params: { processId }, query });
@@ -124,6 +128,8 @@ async function show(wfx: Wfx, processId: string, { versionNumber, source }: Show
   // Somebody who wants the file gets it byte for byte, unless it goes to a terminal, which would obey what is in it.
   if (source === true)
     return void wfx.io.stdout.write(wfx.io.stdout.isTTY === true ? plainLines(flow.source, 1_000_000) : flow.source);
+  if (graph === true)
+    return printGraph(wfx.io, await mustCompile(wfx.io, { name: `version ${flow.version}`, text: flow.source }));
   showFlow(wfx, flow);
 }
 
