@@ -64,6 +64,13 @@ export const ENDPOINTS = {
   replayDelivery: { method: 'POST', path: '/admin/webhooks/{webhookId}/deliveries/{deliveryId}/replay' },
   receiveWebhook: { method: 'POST', path: '/webhook/receive/{token}' },
 
+  listEmailConnections: { method: 'GET', path: '/admin/email-connections' },
+  createEmailConnection: { method: 'POST', path: '/admin/email-connections' },
+  getEmailConnection: { method: 'GET', path: '/admin/email-connections/{connectionId}' },
+  updateEmailConnection: { method: 'PATCH', path: '/admin/email-connections/{connectionId}' },
+  deleteEmailConnection: { method: 'DELETE', path: '/admin/email-connections/{connectionId}' },
+  testEmailConnection: { method: 'POST', path: '/admin/email-connections/{connectionId}/test' },
+
   listOrganizations: { method: 'GET', path: '/admin/organizations' },
   createOrganization: { method: 'POST', path: '/admin/organizations' },
   getOrganization: { method: 'GET', path: '/admin/organizations/{organizationId}' },

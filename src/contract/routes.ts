@@ -1,6 +1,7 @@
 import type { RouteName } from './endpoints.ts';
 import { adminRoutes } from './routes/admin.ts';
 import { daemonRoutes } from './routes/daemon.ts';
+import { emailConnectionRoutes } from './routes/email-connections.ts';
 import { flowRoutes } from './routes/flows.ts';
 import { instanceRoutes } from './routes/instances.ts';
 import { memoryRoutes } from './routes/memory.ts';
@@ -16,6 +17,7 @@ export const ROUTES = {
   ...workerRoutes,
   ...adminRoutes,
   ...webhookRoutes,
+  ...emailConnectionRoutes,
   ...daemonRoutes,
 } satisfies Record<RouteName, RouteSpec>;
 

@@ -24,6 +24,7 @@ const FORMS: Readonly<Record<string, IdForm>> = {
   webhookId: { form: UUID, unknown: 'NOT_FOUND', what: 'webhook' },
   deliveryId: { form: UUID, unknown: 'NOT_FOUND', what: 'delivery' },
   token: { form: /^[\w-]{16,128}$/, unknown: 'NOT_FOUND', what: 'webhook address' },
+  connectionId: { form: UUID, unknown: 'NOT_FOUND', what: 'email connection' },
   organizationId: { form: /^[a-z0-9][a-z0-9-]{0,62}$/, unknown: 'NOT_FOUND', what: 'organization' },
 };
 

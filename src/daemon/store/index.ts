@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Facts } from '../runtime/door.ts';
 import { DefinitionStore } from './definitions.ts';
+import { EmailConnectionStore } from './email-connections.ts';
 import { EnvironmentStore } from './environment.ts';
 import { FlowFiles } from './flow-files.ts';
 import { KeyStore } from './keys.ts';
@@ -21,6 +22,7 @@ export interface Stores {
   readonly uploads: UploadStore;
   readonly memory: MemoryStore;
   readonly webhooks: WebhookStore;
+  readonly emailConnections: EmailConnectionStore;
   /** Writes what is still in memory: key usage and the JSON views. */
   close(): Promise<void>;
 }
@@ -48,6 +50,7 @@ export function createStores({ facts, box, dataDir, maxFileBytes, log }: StoreOp
     uploads: new UploadStore(collections, join(dataDir, 'files'), maxFileBytes),
     memory: new MemoryStore(collections),
     webhooks: new WebhookStore(collections, box),
+    emailConnections: new EmailConnectionStore(collections, box),
     async close() {
       await keys.close().catch(() => undefined);
       await collections.close();

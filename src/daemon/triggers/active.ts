@@ -18,6 +18,14 @@ export interface ActiveTrigger<T extends Trigger = Trigger> {
   readonly trigger: T;
 }
 export type ActiveWebhook = ActiveTrigger<Extract<Trigger, { type: 'webhook' }>>;
+export type ActiveEmail = ActiveTrigger<Extract<Trigger, { type: 'email' }>>;
+
+/** What a flow file may link to by id or name. */
+interface Linked {
+  readonly id: string;
+  readonly name: string;
+  readonly organizationId: string;
+}
 
 /**
  * The triggers of all active versions, kept as flows are published, activated and withdrawn, so that neither a delivery nor a
@@ -27,8 +35,8 @@ export class ActiveTriggers {
   readonly #definitions: DefinitionStore;
   readonly #log: Warner;
   readonly #byFlow = new Map<string, readonly ActiveTrigger[]>();
-  /** Of webhook triggers, by organization and registration as the flow names it. */
-  readonly #byRegistration = new Map<string, Set<ActiveWebhook>>();
+  /** Of triggers with a link, by type, organization and link as the flow names it. */
+  readonly #byLink = new Map<string, Set<ActiveTrigger>>();
   readonly #listeners: ((processId: string) => void)[] = [];
 
   constructor(collections: Collections, definitions: DefinitionStore, log: Warner) {
@@ -55,22 +63,28 @@ export class ActiveTriggers {
   }
 
   /** Those that link to a registration, by its id or its name. */
-  webhooks(registration: {
-    readonly id: string;
-    readonly name: string;
-    readonly organizationId: string;
-  }): ActiveWebhook[] {
-    const { id, name, organizationId } = registration;
-    return [id, name].flatMap((named) => [...(this.#byRegistration.get(keyOf(organizationId, named)) ?? [])]);
+  webhooks(registration: Linked): ActiveWebhook[] {
+    return this.#linked('webhook', registration) as ActiveWebhook[];
+  }
+
+  /** Those that an email connection starts, each in the environment where its flow runs by itself. */
+  emails(connection: Linked): ActiveEmail[] {
+    return (this.#linked('email', connection) as ActiveEmail[]).filter(
+      ({ processId, environment }) => environment === ownEnvironment(this.#definitions, processId),
+    );
+  }
+
+  #linked(type: Trigger['type'], { id, name, organizationId }: Linked): ActiveTrigger[] {
+    return [id, name].flatMap((link) => [...(this.#byLink.get(keyOf(type, organizationId, link)) ?? [])]);
   }
 
   #follow(processId: string): void {
-    for (const before of this.of(processId)) if (isWebhook(before)) this.#unlink(before);
+    for (const before of this.of(processId)) this.#unlink(before);
     const flow = this.#definitions.find(processId, undefined);
     const active = flow === undefined ? [] : this.#readable(flow);
     if (active.length === 0) this.#byFlow.delete(processId);
     else this.#byFlow.set(processId, active);
-    for (const one of active) if (isWebhook(one)) this.#link(one);
+    for (const one of active) this.#link(one);
   }
 
   /** A version whose file is lost starts nothing, and does not keep the others from it. */
@@ -97,25 +111,43 @@ export class ActiveTriggers {
     });
   }
 
-  #link(one: ActiveWebhook): void {
-    const key = keyOf(one.organizationId, one.trigger.registration);
-    const linked = this.#byRegistration.get(key);
-    if (linked === undefined) this.#byRegistration.set(key, new Set([one]));
+  #link(one: ActiveTrigger): void {
+    const key = linkOf(one);
+    if (key === undefined) return;
+    const linked = this.#byLink.get(key);
+    if (linked === undefined) this.#byLink.set(key, new Set([one]));
     else linked.add(one);
   }
 
-  #unlink(one: ActiveWebhook): void {
-    const key = keyOf(one.organizationId, one.trigger.registration);
-    const linked = this.#byRegistration.get(key);
+  #unlink(one: ActiveTrigger): void {
+    const key = linkOf(one) ?? '';
+    const linked = this.#byLink.get(key);
     linked?.delete(one);
-    if (linked?.size === 0) this.#byRegistration.delete(key);
+    if (linked?.size === 0) this.#byLink.delete(key);
   }
 }
+
+/**
+ * Where a flow runs that something starts by itself, the clock or an email: in PRODUCTION, and in DEVELOPMENT only while it is
+ * not published there, so that one match or message is one run.
+ */
+export const ownEnvironment = (definitions: DefinitionStore, processId: string): Environment =>
+  definitions.active(processId, 'PRODUCTION') === undefined ? 'DEVELOPMENT' : 'PRODUCTION';
 
 /** As the engine has it: a flow file may write `on-demand`. */
 const compiled = (trigger: JsonObject): Trigger =>
   (trigger['type'] === 'on-demand' ? { type: 'onDemand' } : trigger) as unknown as Trigger;
 
-const isWebhook = (one: ActiveTrigger): one is ActiveWebhook => one.trigger.type === 'webhook';
+/** What happened once starts a flow once, also when several of its triggers want it. */
+export const onePerFlow = <T extends ActiveTrigger>(triggers: readonly T[]): T[] => [
+  ...new Map(triggers.map((one) => [one.processId, one])).values(),
+];
+
+function linkOf({ organizationId, trigger }: ActiveTrigger): string | undefined {
+  if (trigger.type === 'webhook') return keyOf('webhook', organizationId, trigger.registration);
+  if (trigger.type === 'email') return keyOf('email', organizationId, trigger.connection);
+  return undefined;
+}
 /** Organization ids hold no space. */
-const keyOf = (organizationId: string, registration: string): string => `${organizationId} ${registration}`;
+const keyOf = (type: Trigger['type'], organizationId: string, link: string): string =>
+  `${type} ${organizationId} ${link}`;

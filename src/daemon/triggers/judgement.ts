@@ -1,7 +1,7 @@
 import type { Environment, Started } from '../runtime/door.ts';
 import { Rejection } from '../runtime/door.ts';
 import type { WebhookRecord } from '../store/webhooks.ts';
-import type { ActiveWebhook } from './active.ts';
+import { type ActiveWebhook, onePerFlow } from './active.ts';
 import type { Verdict } from './deliveries.ts';
 import { isMeant, type WebhookEvent } from './event.ts';
 
@@ -47,7 +47,3 @@ export function meantOf(
 
 const namesOf = (linked: readonly ActiveWebhook[]): string =>
   [...new Set(linked.map(({ flowName }) => flowName))].slice(0, 5).join(', ');
-
-function onePerFlow(triggers: readonly ActiveWebhook[]): ActiveWebhook[] {
-  return [...new Map(triggers.map((one) => [one.processId, one])).values()];
-}

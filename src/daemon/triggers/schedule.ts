@@ -1,8 +1,8 @@
 import { type Cron, nextMatch, parseCron } from '../../engine/time.ts';
 import { DueHeap } from '../due-heap.ts';
-import type { Environment, Runtime } from '../runtime/door.ts';
+import type { Runtime } from '../runtime/door.ts';
 import type { DefinitionStore } from '../store/definitions.ts';
-import type { ActiveTriggers } from './active.ts';
+import { type ActiveTriggers, ownEnvironment } from './active.ts';
 import { type Clock, SYSTEM_CLOCK } from './clock.ts';
 import { lastMatch } from './matches.ts';
 import { type ActiveSchedule, type ScheduleLog, ScheduleRuns } from './schedule-runs.ts';
@@ -80,7 +80,7 @@ export class Schedules {
   }
 
   #scheduled(processId: string): ActiveSchedule[] {
-    const environment = scheduleEnvironment(this.#parts.definitions, processId);
+    const environment = ownEnvironment(this.#parts.definitions, processId);
     return this.#parts.active
       .of(processId)
       .filter((one): one is ActiveSchedule => one.trigger.type === 'schedule' && one.environment === environment);
@@ -162,10 +162,6 @@ export class Schedules {
     for (const schedule of this.#schedules.values()) this.#await(schedule, now);
   }
 }
-
-/** Where a flow runs by the clock. */
-export const scheduleEnvironment = (definitions: DefinitionStore, processId: string): Environment =>
-  definitions.active(processId, 'PRODUCTION') === undefined ? 'DEVELOPMENT' : 'PRODUCTION';
 
 /** The same expression in the same timezone is the same schedule, whatever version it is in. */
 const keyOf = ({ processId, environment, trigger }: ActiveSchedule): string =>

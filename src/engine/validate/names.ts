@@ -24,6 +24,10 @@ export const BUILT_IN: readonly string[] = [
   'emailBody',
   'emailSender',
   'emailRecipients',
+  'emailAttachments',
+  'emailMessageId',
+  'emailDate',
+  'emailTruncated',
 ];
 
 /**

@@ -3,8 +3,8 @@ import { compile } from '../../../engine/parse.ts';
 import { organizationFor } from '../../auth/caller.ts';
 import { Refusal } from '../../refusal.ts';
 import { type DefinitionStore, ENVIRONMENTS, type FlowRecord } from '../../store/definitions.ts';
+import { ownEnvironment } from '../../triggers/active.ts';
 import { nextTimes } from '../../triggers/matches.ts';
-import { scheduleEnvironment } from '../../triggers/schedule.ts';
 import type { Handlers, Services } from '../handler.ts';
 import { byName, pageOf } from '../page.ts';
 
@@ -102,7 +102,7 @@ function summaryOf({ active, latest, ...flow }: FlowRecord) {
 
 /** When the version's schedules come next. A flow runs by the clock in one environment, by the version that is active there. */
 function schedulesOf(definitions: DefinitionStore, flow: FlowRecord, version: string) {
-  const environment = scheduleEnvironment(definitions, flow.processId);
+  const environment = ownEnvironment(definitions, flow.processId);
   const runs = flow.active[environment] === version;
   return definitions.flow(flow.processId, version).triggers.flatMap((trigger) =>
     trigger.type === 'schedule'

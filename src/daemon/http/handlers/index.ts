@@ -1,5 +1,6 @@
 import type { Handlers, Services } from '../handler.ts';
 import { daemonHandlers } from './daemon.ts';
+import { emailConnectionHandlers } from './email-connections.ts';
 import { environmentHandlers } from './environment.ts';
 import { fileHandlers } from './files.ts';
 import { flowHandlers } from './flows.ts';
@@ -23,5 +24,6 @@ export const handlersOf = (services: Services): Handlers => ({
   ...environmentHandlers(services),
   ...organizationHandlers(services),
   ...webhookHandlers(services),
+  ...emailConnectionHandlers(services),
   ...daemonHandlers(services),
 });
