@@ -58,7 +58,7 @@ function startedBy(trigger: Instance['trigger']): string {
     case 'email':
       return trigger['messageId'] === undefined
         ? 'an email trigger, by hand'
-        : `email connection ${told('connectionName')}, message ${told('messageId')}`;
+        : `email connection ${told('connectionName')}, message ${trigger['messageId'] === null ? `with UID ${told('uid')}` : told('messageId')}`;
     default:
       return shownValue(trigger['type'] ?? 'api');
   }

@@ -57,6 +57,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./webhook.ts'),
   },
   {
+    name: 'connection',
+    group: OPERATE,
+    summary: 'Connect inboxes whose messages start flows',
+    load: () => import('./connection.ts'),
+  },
+  {
     name: 'worker',
     group: OPERATE,
     summary: 'Do domainTask nodes with functions of your own',

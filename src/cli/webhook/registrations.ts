@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import type { Client } from '../../client/index.ts';
 import type { Environment, Webhook } from '../../contract/types.ts';
 import { shownTime } from '../../terminal/shown.ts';
 import { isoDuration } from '../duration.ts';
 import { usage } from '../exit.ts';
 import { firstItems } from '../pages.ts';
+import { secretIn } from '../secret-file.ts';
 import { printFields, printTable } from '../table.ts';
 import type { Wfx } from '../wfx.ts';
 
@@ -55,7 +55,7 @@ export async function create(wfx: Wfx, name: string, options: CreateOptions): Pr
     provider: providerOf(options.provider),
     mode: options.perEnvironment === true ? 'PER_ENVIRONMENT' : 'SHARED',
     auth: options.auth ? 'HMAC' : 'NONE',
-    ...secretIn(options.secretFile),
+    ...givenSecret(options.secretFile),
     ...present({
       algorithm: options.algorithm?.toLowerCase(),
       signatureHeader: options.signatureHeader,
@@ -138,7 +138,7 @@ export async function rotate(wfx: Wfx, idOrName: string, options: RotateOptions)
   const environment: Environment | undefined = wfx.environment(options.environment);
   const body = {
     ...(environment === undefined ? {} : { environment }),
-    ...secretIn(options.secretFile),
+    ...givenSecret(options.secretFile),
     ...(options.overlap === undefined ? {} : { overlap: isoDuration(options.overlap, '--overlap') }),
     ...(options.token === true ? { token: true } : {}),
   };
@@ -158,15 +158,8 @@ export async function remove(wfx: Wfx, idsOrNames: readonly string[]): Promise<v
   else for (const { name } of found) wfx.io.note(`${name} is removed; its address is unknown from now on.`);
 }
 
-/** From a file or standard input, so that it shows neither in the shell's history nor in the list of processes. */
-function secretIn(file: string | undefined): { readonly secret?: string } {
-  if (file === undefined) return {};
-  try {
-    return { secret: readFileSync(file === '-' ? 0 : file, 'utf8').replace(/\r?\n$/, '') };
-  } catch (error) {
-    throw usage(`The secret file ${file} can't be read: ${(error as Error).message}.`);
-  }
-}
+const givenSecret = (file: string | undefined): { readonly secret?: string } =>
+  file === undefined ? {} : { secret: secretIn(file, 'secret') };
 
 const present = (options: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(options).filter((entry): entry is [string, string] => entry[1] !== undefined));

@@ -82,7 +82,7 @@ export class EmailConnectionStore {
         throw new Refusal('CONFLICT', `There are ${MOST} email connections already: remove one that is not needed.`);
       const id = randomUUID();
       const password = await this.#box.seal(request.password, purposeOf(id));
-      const port = request.port ?? (tls ? 993 : 143);
+      const port = request.port ?? usualPort(tls);
       const createdAt = new Date(now).toISOString();
       const settings = { name, host, port, tls, user, password, mailbox };
       const record = { id, organizationId, ...settings, createdAt, updatedAt: createdAt };
@@ -98,7 +98,9 @@ export class EmailConnectionStore {
       if (changes.name !== undefined) this.#refuseTaken(known.organizationId, changes.name, id);
       const password =
         changes.password === undefined ? known.password : await this.#box.seal(changes.password, purposeOf(id));
-      const record = { ...known, ...changes, password, updatedAt: new Date(now).toISOString() };
+      const { tls = known.tls } = changes;
+      const port = changes.port ?? (known.port === usualPort(known.tls) ? usualPort(tls) : known.port);
+      const record = { ...known, ...changes, port, password, updatedAt: new Date(now).toISOString() };
       await this.#collections.put([factOf(record)]);
       return record;
     });
@@ -126,6 +128,7 @@ export class EmailConnectionStore {
   }
 }
 
+const usualPort = (tls: boolean): number => (tls ? 993 : 143);
 const purposeOf = (id: string): string => `email/${id}`;
 const factOf = (record: EmailConnectionRecord): Fact => ({
   collection: COLLECTION,

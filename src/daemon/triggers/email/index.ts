@@ -52,7 +52,11 @@ export class EmailTriggers {
       log,
     };
     for (const connection of connections.list(undefined)) this.#follow(connection);
-    connections.onChange((id) => void this.#turns.take(() => this.#changed(id)));
+    connections.onChange((id) => {
+      const before = this.#followers.get(id);
+      this.#followers.delete(id);
+      void this.#turns.take(() => this.#changed(id, before));
+    });
   }
 
   /** Undefined while it is taken up. */
@@ -94,9 +98,10 @@ export class EmailTriggers {
     this.#followers.set(connection.id, new InboxFollower(connection, this.#parts));
   }
 
-  async #changed(id: string): Promise<void> {
-    await this.#followers.get(id)?.close();
-    this.#followers.delete(id);
+  async #changed(id: string, before: InboxFollower | undefined): Promise<void> {
+    await before?.close();
+    // Of several changes in a row the first one took up the last.
+    if (this.#followers.has(id)) return;
     const connection = this.#connections.get(id);
     if (connection !== undefined && !this.#closed.signal.aborted) this.#follow(connection);
   }
