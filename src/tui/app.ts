@@ -1,4 +1,5 @@
-import { ApiError, type Client, plain, UnreachableError } from '../client/index.ts';
+import { type Client, plain, UnreachableError } from '../client/index.ts';
+import { commandWords, runCommand } from './commands.ts';
 import { allowed, type Binding, bindingFor, type Key } from './keys.ts';
 import { Live } from './live.ts';
 import type { Panel, Screen } from './panel.ts';
@@ -6,6 +7,7 @@ import { Confirm } from './parts/confirm.tsx';
 import { Help } from './parts/help.tsx';
 import { Prompt } from './prompt.ts';
 import { SCREENS } from './screens/index.ts';
+import { sentenceOf } from './sentence.ts';
 import type { Settings } from './settings.ts';
 import type { Tone } from './theme.ts';
 
@@ -251,7 +253,7 @@ export class App {
   }
 
   #askCommand(): void {
-    const words = [...Object.keys(SCREENS), 'quit'];
+    const words = commandWords();
     this.prompt = new Prompt({
       sign: ':',
       hint: words.join(' '),
@@ -259,24 +261,8 @@ export class App {
       words: (text) => words.filter((word) => word.startsWith(text)),
       done: (text) => {
         this.prompt = undefined;
-        if (text !== undefined) this.#command(text.trim());
+        if (text !== undefined) runCommand(this, text.trim());
       },
     });
   }
-
-  #command(text: string): void {
-    if (text === '') return;
-    if (['q', 'q!', 'quit', 'exit'].includes(text)) return this.quit();
-    const names = Object.keys(SCREENS);
-    const name = names.find((one) => one === text) ?? names.find((one) => one.startsWith(text));
-    if (name === undefined) this.say(`There is no screen “${text}”: it is one of ${names.join(', ')}.`, 'bad');
-    else this.go(name);
-  }
-}
-
-/** What an error says, with what is wrong in each place. */
-export function sentenceOf(error: unknown): string {
-  if (error instanceof ApiError && error.details.length > 0)
-    return `${error.message} ${error.details.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ')}`;
-  return error instanceof Error ? error.message : String(error);
 }

@@ -65,7 +65,7 @@ function header(app: App, width: number): string {
   const left: Span[] = [
     { text: ' wfx ', tone: 'title' },
     { text: `${trail} `, tone: 'accent' },
-    { text: app.screen.note ?? '', tone: 'dim' },
+    { text: app.panel === app.screen ? (app.screen.note ?? '') : '', tone: 'dim' },
   ];
   const readOnly: Span[] = app.readOnly ? [{ text: ' read-only ', tone: 'warn' }] : [];
   return betweenEnds(paint, left, [...readOnly, ...connection(app, width)], width, 'bar');

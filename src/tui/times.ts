@@ -25,6 +25,8 @@ export function moment(at: number, now = Date.now()): string {
   return time.slice(0, 10) === shownTime(new Date(now).toISOString()).slice(0, 10) ? clockTime(iso) : time.slice(5, 16);
 }
 
-/** How long ago, roughly: what a table says of ages. */
+/** How long ago, in whole seconds at least: what a table says of ages. */
 export const ago = (at: number, now = Date.now()): string =>
-  brief(Math.floor(Math.max(0, now - at) / SECOND) * SECOND).replace(/^0ms$/, '0s');
+  brief(Math.floor(Math.max(0, now - at) / SECOND) * SECOND).replace(/^0ms$|\.0s$/, (text) =>
+    text === '0ms' ? '0s' : 's',
+  );

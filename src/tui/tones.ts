@@ -12,3 +12,12 @@ export const stateTone = (stateCd: number): Tone => STATE_TONES[stateCd] ?? 'pla
 /** A node's status as a sign. */
 export const statusSign = (statusCd: number): string => STATUS_SIGNS[statusCd] ?? '?';
 export const statusTone = (statusCd: number): Tone => STATUS_TONES[statusCd] ?? 'plain';
+
+const VERDICT_TONES: Readonly<Record<string, Tone>> = {
+  STARTED: 'ok',
+  NO_MATCH: 'warn',
+  DUPLICATE: 'dim',
+  BAD_SIGNATURE: 'bad',
+  STALE: 'bad',
+};
+export const verdictTone = (verdict: string): Tone => VERDICT_TONES[verdict] ?? 'plain';

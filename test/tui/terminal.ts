@@ -143,6 +143,7 @@ function masked(screen: string): string {
     .replace(/…[0-9a-f]{6}\b/g, same('i'))
     .replace(/\d{4}-\d\d-\d\d/g, 'DDDDDDDDDD')
     .replace(/\d\d:\d\d:\d\d/g, 'TTTTTTTT')
+    .replace(/\d\d-\d\d \d\d:\d\d/g, 'DDDDD TTTTT')
     .replace(/ +\d[\d.]*(ms|s|m\d\ds)(?=\s|$)/gm, (text) => 'T'.padStart(text.length))
     .replace(/ *[━▒]+ */g, ' ━ ')
     .replace(/ *127\.0\.0\.1:\d+/g, ' HOST');

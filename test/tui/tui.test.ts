@@ -1,4 +1,4 @@
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { FLOWS, type Machine, machine } from '../cli/machine.ts';
@@ -48,6 +48,20 @@ t.test('runs: live, filtered, opened, and back', async (t) => {
     await tui.hides(/Reshape JSON/);
     tui.type('1');
     await tui.shows(/Reshape JSON/);
+  });
+
+  await t.test(':save keeps a filter as a view', async (t) => {
+    tui.type('/order age:1h\r');
+    await tui.hides(/Reshape JSON/);
+    tui.type(':save orders\r');
+    await tui.shows(/3 failed {2}4 orders[\s\S]*Kept “order age:1h”/);
+    tui.type('1');
+    await tui.shows(/Reshape JSON/);
+    tui.type('4');
+    await tui.hides(/Reshape JSON/);
+    tui.type('1');
+    await tui.shows(/Reshape JSON[\s\S]*/);
+    t.match(readFileSync(join(own.home, 'tui.json'), 'utf8'), '"filter": "order age:1h"');
   });
 
   await t.test('⏎ opens a run: timeline, log, variables; esc goes back', async (t) => {

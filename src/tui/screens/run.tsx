@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { plain } from '../../client/index.ts';
 import type { Instance } from '../../contract/types.ts';
 import { shownTime, shownValue } from '../../terminal/shown.ts';
+import { retryForm } from '../actions.ts';
 import type { App } from '../app.ts';
 import type { Binding, Key } from '../keys.ts';
 import { lineOf, type Span } from '../line.ts';
@@ -27,13 +28,14 @@ class RunScreen implements Screen {
   readonly #app: App;
   readonly #run: WatchedRun;
   readonly #panes: Panes;
+  readonly #timeline: Timeline;
 
   constructor(app: App, id: string, flow: string) {
     this.#app = app;
     this.title = `${flow} …${id.slice(-6)}`;
     this.#run = new WatchedRun(app, id);
     const paint = () => app.settings.paint;
-    const timeline = new Timeline(paint, () => this.#run.instance?.nodes ?? []);
+    this.#timeline = new Timeline(paint, () => this.#run.instance?.nodes ?? []);
     const variables = new Variables(paint, () => ({ now: this.#run.instance?.data, before: undefined }));
     const log = new Log(paint, () => this.#run.entries);
     const family = new Family(
@@ -41,7 +43,7 @@ class RunScreen implements Screen {
       () => this.#run.instance,
       (other) => openRun(app, other, flow),
     );
-    this.#panes = new Panes([timeline], [log, variables, family]);
+    this.#panes = new Panes([this.#timeline], [log, variables, family]);
   }
 
   open(): void {
@@ -59,11 +61,22 @@ class RunScreen implements Screen {
   }
 
   bindings(): readonly Binding[] {
-    const running = this.#run.instance?.stateCd === 0;
-    return [
-      ...this.#panes.bindings(),
-      ...(running ? [{ keys: ['c'], does: 'cancel', changes: true, run: () => this.#cancel() } satisfies Binding] : []),
-    ];
+    return [...this.#panes.bindings(), ...this.#actions()];
+  }
+
+  #actions(): readonly Binding[] {
+    const { instance } = this.#run;
+    if (instance === undefined) return [];
+    if (instance.stateCd === 0) return [{ keys: ['c'], does: 'cancel', changes: true, run: () => this.#cancel() }];
+    return [{ keys: ['R'], does: 'retry', changes: true, run: () => this.#retry() }];
+  }
+
+  /** From the node that is chosen in the timeline, or the one that failed. */
+  #retry(): void {
+    const { instance } = this.#run;
+    if (instance === undefined) return;
+    const from = this.#panes.focused === this.#timeline ? this.#timeline.chosen?.nodeId : undefined;
+    this.#app.show(retryForm(this.#app, instance, from, (id) => openRun(this.#app, id, instance.processName)));
   }
 
   #cancel(): void {

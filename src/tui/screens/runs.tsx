@@ -208,7 +208,26 @@ export class RunsScreen extends ListScreen<RunRow> {
       },
       { keys: ['1', '…', '9'], does: 'choose a view', quiet: true, run: () => undefined },
       { keys: ['c'], does: 'cancel', changes: true, run: () => this.#cancel() },
+      { keys: ['R'], does: 'retry', changes: true, run: () => this.#retry() },
     ];
+  }
+
+  /** Those that failed or were cancelled go on where they stood. */
+  #retry(): void {
+    const runs = this.chosen.filter(({ stateCd }) => stateCd === 2 || stateCd === 3);
+    const [first] = runs;
+    if (first === undefined) return this.app.say('Nothing to retry: failed and cancelled runs can be retried.', 'warn');
+    const what = runs.length === 1 ? `the run of ${first.flow}` : `${runs.length} runs`;
+    this.app.confirm(
+      `Retry ${what} from where ${runs.length === 1 ? 'it' : 'each'} stood, as new runs?`,
+      'retry',
+      () => {
+        this.unmark();
+        void this.app.each(runs, 'Retried', ({ id }) =>
+          this.app.client.call('retryInstance', { params: { processInstanceId: id } }),
+        );
+      },
+    );
   }
 
   #cancel(): void {

@@ -1,0 +1,104 @@
+import { plainLines } from '../../client/index.ts';
+import type { Binding, Key } from '../keys.ts';
+import { lineOf, type Span } from '../line.ts';
+import type { Size } from '../panel.ts';
+import type { Paint } from '../theme.ts';
+import { stepOf, Window } from '../window.ts';
+import type { Pane } from './pane.ts';
+
+interface ListPaneOptions<Row> {
+  readonly name: string;
+  readonly paint: () => Paint;
+  readonly rows: () => readonly Row[];
+  readonly spans: (row: Row, width: number) => readonly Span[];
+  readonly empty: string;
+  readonly bindings?: (chosen: Row | undefined) => readonly Binding[];
+}
+
+/** A short list of which one is chosen. */
+export class ListPane<Row> implements Pane {
+  readonly name: string;
+  readonly #options: ListPaneOptions<Row>;
+  readonly #window = new Window();
+
+  constructor(options: ListPaneOptions<Row>) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  get chosen(): Row | undefined {
+    return this.#options.rows()[this.#window.at];
+  }
+
+  bindings(): readonly Binding[] {
+    return this.#options.bindings?.(this.chosen) ?? [];
+  }
+
+  type({ name }: Key): boolean {
+    const { length } = this.#options.rows();
+    const step = stepOf(name, this.#window, length);
+    if (step !== undefined) this.#window.move(step, length);
+    return step !== undefined;
+  }
+
+  lines({ width, height }: Size, focused: boolean): readonly string[] {
+    const rows = this.#options.rows();
+    const paint = this.#options.paint();
+    if (rows.length === 0) return [lineOf(paint, [{ text: ` ${this.#options.empty}`, tone: 'dim' }], width)];
+    this.#window.fit(rows.length, height);
+    const { top, at } = this.#window;
+    return rows.slice(top, top + height).map((row, i) => {
+      const chosen = focused && top + i === at;
+      return lineOf(paint, this.#options.spans(row, width), width, chosen ? 'selected' : undefined);
+    });
+  }
+}
+
+/** Text to scroll in. */
+export class TextPane implements Pane {
+  readonly name: string;
+  readonly #paint: () => Paint;
+  readonly #text: () => string;
+  readonly #window = new Window();
+  #split: { readonly text: string; readonly lines: readonly string[] } = { text: '', lines: [] };
+
+  constructor(name: string, paint: () => Paint, text: () => string) {
+    this.name = name;
+    this.#paint = paint;
+    this.#text = text;
+  }
+
+  bindings(): readonly Binding[] {
+    return [];
+  }
+
+  #lines(): readonly string[] {
+    const text = this.#text();
+    if (this.#split.text !== text)
+      this.#split = { text, lines: plainLines(text.replaceAll('\t', '  '), 2_000_000).replace(/\n$/, '').split('\n') };
+    return this.#split.lines;
+  }
+
+  type({ name }: Key): boolean {
+    const { length } = this.#lines();
+    const step = stepOf(name, this.#window, length);
+    if (step === undefined) return false;
+    // Text has no chosen line: a key scrolls at once.
+    const last = Math.max(0, length - this.#window.height);
+    this.#window.top = Math.max(
+      0,
+      Math.min(
+        last,
+        this.#window.top + (name === 'G' || name === 'end' ? length : name === 'g' || name === 'home' ? -length : step),
+      ),
+    );
+    return true;
+  }
+
+  lines({ width, height }: Size): readonly string[] {
+    const lines = this.#lines();
+    this.#window.height = height;
+    const { top } = this.#window;
+    return lines.slice(top, top + height).map((line) => lineOf(this.#paint(), [{ text: ` ${line}` }], width));
+  }
+}
