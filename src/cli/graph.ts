@@ -14,7 +14,7 @@ export async function printGraph(io: Io, flow: Flow): Promise<void> {
     const { node, before, after } = line;
     return { rails: `${before}○${after}`, text: plain(node.name, 500), type: node.type };
   });
-  const width = io.stdout.columns ?? 100;
+  const width = io.columns ?? Number.POSITIVE_INFINITY;
   const types = Math.max(...lines.map(({ type }) => type.length));
   const texts = lines.filter(({ type }) => type !== '').map(({ rails, text }) => widthOf(rails + text));
   const column = Math.min(Math.max(...texts) + 2, Math.max(20, width - types));

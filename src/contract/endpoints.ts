@@ -51,6 +51,8 @@ export const ENDPOINTS = {
   updateEnvironment: { method: 'PATCH', path: '/admin/environment/{valueId}' },
   deleteEnvironment: { method: 'DELETE', path: '/admin/environment/{valueId}' },
 
+  listAudit: { method: 'GET', path: '/admin/audit' },
+
   listWebhooks: { method: 'GET', path: '/admin/webhooks' },
   createWebhook: { method: 'POST', path: '/admin/webhooks' },
   getWebhook: { method: 'GET', path: '/admin/webhooks/{webhookId}' },

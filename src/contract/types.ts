@@ -86,6 +86,7 @@ export interface LifecycleEvent {
   readonly type: LifecycleData['type'];
   readonly data: LifecycleData;
 }
+export type AuditEntry = Of<typeof admin.AuditEntry>;
 export type Key = Of<typeof admin.Key>;
 export type NewKey = Of<typeof admin.NewKey>;
 export type EnvironmentValue = Of<typeof admin.EnvironmentValue>;

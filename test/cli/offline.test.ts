@@ -24,6 +24,7 @@ const commands = [
   ['token'],
   ['whoami'],
   ...['add', 'use', 'list', 'remove'].map((verb) => ['context', verb]),
+  ['audit'],
   ['doctor'],
   ['completion'],
 ];

@@ -56,6 +56,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'Make webhooks, see what they were sent, send events to try them',
     load: () => import('./webhook.ts'),
   },
+  { name: 'audit', group: OPERATE, summary: 'Show who did what', load: () => import('./audit.ts') },
   {
     name: 'connection',
     group: OPERATE,

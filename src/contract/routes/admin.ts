@@ -1,5 +1,7 @@
 import Type from 'typebox';
 import {
+  AuditEntry,
+  AuditQuery,
   CreateKeyBody,
   CreateOrganizationBody,
   EnvironmentQuery,
@@ -152,4 +154,15 @@ const organizationRoutes = {
   },
 } as const satisfies Record<string, RouteSpec>;
 
-export const adminRoutes = { ...keyRoutes, ...environmentRoutes, ...organizationRoutes };
+const auditRoutes = {
+  listAudit: {
+    summary: 'Who did what, newest first: requests that changed something, and those that were turned away.',
+    permission: 'API_KEY_MANAGE',
+    scope: 'any',
+    query: AuditQuery,
+    answer: { kind: 'json', status: 200, schema: pageOf(AuditEntry) },
+    errors: [],
+  },
+} as const satisfies Record<string, RouteSpec>;
+
+export const adminRoutes = { ...auditRoutes, ...keyRoutes, ...environmentRoutes, ...organizationRoutes };

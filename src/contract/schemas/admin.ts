@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { PERMISSIONS, ROLE_NAMES } from '../permissions.ts';
-import { AnyJson, Closed, Environment, Nullable, OrganizationChoice, Timestamp } from './common.ts';
+import { AnyJson, Closed, Environment, Nullable, OrganizationChoice, PageQuery, Timestamp } from './common.ts';
 
 const Roles = Type.Array(Type.Enum([...ROLE_NAMES]), { minItems: 1, maxItems: 5, uniqueItems: true });
 const RateLimit = Nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Null: unlimited.' }));
@@ -81,6 +81,24 @@ export const CreateOrganizationBody = Closed({
   name: Name,
 });
 export const UpdateOrganizationBody = Closed({ name: Name });
+
+export const AuditEntry = Type.Object({
+  id: Type.String({ description: 'Grows with time.' }),
+  at: Timestamp,
+  organizationId: Nullable(Type.String()),
+  /** null: a request without a valid credential. */
+  actor: Nullable(Type.Object({ keyId: Type.String(), name: Type.String() })),
+  action: Type.String({ description: 'The operationId of the endpoint.' }),
+  target: Type.Record(Type.String(), Type.String(), { description: 'Ids of what it was done to, or of what it made.' }),
+  status: Type.Integer({ description: 'The HTTP status of the answer.' }),
+  error: Type.Optional(Type.String({ description: 'The error code, where the request was refused.' })),
+  address: Type.String({ description: 'Where the request came from.' }),
+});
+export const AuditQuery = Type.Object({
+  keyId: Type.Optional(Type.String({ maxLength: 64, description: 'What this key did.' })),
+  ...OrganizationChoice,
+  ...PageQuery,
+});
 
 export const Whoami = Type.Object({
   keyId: Type.String(),

@@ -5,7 +5,7 @@ export interface Paging {
   readonly cursor?: string;
 }
 
-const DEFAULT_LIMIT = 50;
+export const DEFAULT_LIMIT = 50;
 
 /**
  * One page of `items` in the order of `keyOf`, whose texts must differ. The cursor is the last key of the page before, so that

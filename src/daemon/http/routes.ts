@@ -6,6 +6,7 @@ import { ROUTES } from '../../contract/routes.ts';
 import { authenticate, authorize, type Caller, callerOf, NOBODY } from '../auth/caller.ts';
 import { Refusal } from '../refusal.ts';
 import { checkOf } from '../validate.ts';
+import { Audit, isAudited } from './audit.ts';
 import { readBodies } from './bodies.ts';
 import type { Services } from './handler.ts';
 import { handlersOf } from './handlers/index.ts';
@@ -28,43 +29,53 @@ export function addRoutes(app: FastifyInstance, services: Services): void {
   app.decorateRequest('keyId', undefined);
   const handlers = handlersOf(services) as Readonly<Record<RouteName, AnyHandler>>;
   const names = Object.keys(ENDPOINTS) as RouteName[];
+  const audit = new Audit(services.stores.audit);
   for (const kind of ['json', 'flow', 'bytes'] as const)
     void app.register(async (scope) => {
       readBodies(scope, kind);
-      for (const name of names) if (kindOf(ROUTES[name]) === kind) addRoute(scope, services, name, handlers[name]);
+      for (const name of names)
+        if (kindOf(ROUTES[name]) === kind) addRoute(scope, services, audit, name, handlers[name]);
     });
 }
 
 const kindOf = (spec: RouteSpec): BodySpec['kind'] => spec.body?.kind ?? 'json';
 
-function addRoute(app: FastifyInstance, services: Services, name: RouteName, handler: AnyHandler): void {
+function addRoute(app: FastifyInstance, services: Services, audit: Audit, name: RouteName, handler: AnyHandler): void {
   const { method, path } = ENDPOINTS[name];
   const spec: RouteSpec = ROUTES[name];
   const read = readerOf(spec);
+  const audited = isAudited(name, spec);
   app.route({
     method,
     url: path.replace(/\{(\w+)\}/g, ':$1'),
+    ...(audited && {
+      onError: (request: FastifyRequest, _reply: FastifyReply, error: Error, done: () => void) => {
+        audit.refused(name, request, error);
+        done();
+      },
+    }),
     // Before the body is read, so that nobody without a key makes the daemon read one.
     onRequest: (request, _reply, done) => {
-      request.caller = spec.permission === 'none' ? NOBODY : admitted(request, services, spec);
+      if (spec.permission === 'none') request.caller = NOBODY;
+      else admit(request, services, spec);
       done();
     },
     handler: async (request, reply) => {
       const answer = await handler({ ...read(request), caller: request.caller, request, reply });
+      if (audited) await audit.done(name, spec, request, answer);
       if (reply.sent) return reply;
       return answered(spec, reply, answer);
     },
   });
 }
 
-/** The caller, within its limits and with the route's permission. */
-function admitted(request: FastifyRequest, { stores, limits }: Services, spec: RouteSpec): Caller {
+/** Lets in a caller within its limits and with the route's permission. */
+function admit(request: FastifyRequest, { stores, limits }: Services, spec: RouteSpec): void {
   const key = authenticate(request.raw, stores.keys, Date.now());
   request.keyId = key.keyId;
   limits.take(key, performance.now());
-  const caller = callerOf(key);
-  authorize(caller, spec);
-  return caller;
+  request.caller = callerOf(key);
+  authorize(request.caller, spec);
 }
 
 /** What a handler gets of a request, checked. */

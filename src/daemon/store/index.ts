@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Facts } from '../runtime/door.ts';
+import { AuditLog } from './audit.ts';
 import { DefinitionStore } from './definitions.ts';
 import { EmailConnectionStore } from './email-connections.ts';
 import { EnvironmentStore } from './environment.ts';
@@ -23,7 +24,8 @@ export interface Stores {
   readonly memory: MemoryStore;
   readonly webhooks: WebhookStore;
   readonly emailConnections: EmailConnectionStore;
-  /** Writes what is still in memory: key usage and the JSON views. */
+  readonly audit: AuditLog;
+  /** Writes what is still in memory: audit entries, key usage and the JSON views. */
   close(): Promise<void>;
 }
 
@@ -41,6 +43,7 @@ export interface StoreOptions {
 export function createStores({ facts, box, dataDir, maxFileBytes, log }: StoreOptions): Stores {
   const collections = new Collections(facts, dataDir, log);
   const keys = new KeyStore(collections);
+  const audit = new AuditLog(join(dataDir, 'audit'), log);
   return {
     collections,
     definitions: new DefinitionStore(collections, new FlowFiles(join(dataDir, 'flows'))),
@@ -51,7 +54,9 @@ export function createStores({ facts, box, dataDir, maxFileBytes, log }: StoreOp
     memory: new MemoryStore(collections),
     webhooks: new WebhookStore(collections, box),
     emailConnections: new EmailConnectionStore(collections, box),
+    audit,
     async close() {
+      await audit.close();
       await keys.close().catch(() => undefined);
       await collections.close();
     },

@@ -1,4 +1,5 @@
 import type { Handlers, Services } from '../handler.ts';
+import { auditHandlers } from './audit.ts';
 import { daemonHandlers } from './daemon.ts';
 import { emailConnectionHandlers } from './email-connections.ts';
 import { environmentHandlers } from './environment.ts';
@@ -14,6 +15,7 @@ import { workerHandlers } from './worker.ts';
 
 /** What each route of the contract does; leaving one out does not compile. */
 export const handlersOf = (services: Services): Handlers => ({
+  ...auditHandlers(services),
   ...flowHandlers(services),
   ...instanceHandlers(services),
   ...streamHandlers(services),
