@@ -24,6 +24,7 @@ export const ERRORS = {
   STORAGE_UNAVAILABLE: 503,
   SHUTTING_DOWN: 503,
   OVERLOADED: 503,
+  ISSUER_UNAVAILABLE: 503,
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -12,6 +12,7 @@ const COMMON: readonly ErrorCode[] = [
   'RATE_LIMIT_EXCEEDED',
   'INTERNAL_ERROR',
   'OVERLOADED',
+  'ISSUER_UNAVAILABLE',
 ];
 const STREAM_HEADERS = ['streamLog', 'streamEvents', 'streamDeliveries'];
 const STARTS = ['execProcess', 'startProcess'];
@@ -27,7 +28,10 @@ export function openApi(version: string): JsonObject {
     info: { title: 'wfx', version, description: 'Durable workflow execution.' },
     paths,
     components: {
-      securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' } },
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+      },
       schemas: { Error: json(ErrorAnswer) },
     },
   };
@@ -38,7 +42,7 @@ function operationOf(name: RouteName, path: string, spec: RouteSpec): JsonObject
     operationId: name,
     summary: spec.summary,
     tags: [path.split('/')[1] ?? ''],
-    ...(spec.permission === 'none' ? {} : { security: [{ apiKey: [] }] }),
+    ...(spec.permission === 'none' ? {} : { security: [{ apiKey: [] }, { bearer: [] }] }),
     ...(spec.permission === 'none' || spec.permission === 'key' ? {} : { 'x-permission': spec.permission }),
     ...(spec.scope === 'any' ? {} : { 'x-key-scope': spec.scope }),
     parameters: [...pathParameters(path), ...queryParameters(spec), ...headerParameters(name)],

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import Type, { type Static } from 'typebox';
 import { homeDir } from '../home.ts';
+import { OidcSettings, oidcProblem } from './auth/oidc-settings.ts';
 import { isLoopback } from './http/hosts.ts';
 import type { TlsFiles } from './http/tls.ts';
 import type { LogLevel } from './log.ts';
@@ -45,6 +46,7 @@ const SettingsFile = Type.Object(
     allowedOrigins: Type.Optional(Type.Array(Type.String({ pattern: '^https?://[^/]+$' }))),
     /** More names that the Host header may have, e.g. behind a proxy. */
     allowedHosts: Type.Optional(Type.Array(Type.String({ minLength: 1 }))),
+    oidc: Type.Optional(OidcSettings),
     allowCommands: Type.Optional(Type.Boolean()),
     /** Folder of the functions that domainTask nodes call; default `<WFX_HOME>/handlers`. */
     handlers: Type.Optional(Type.String({ minLength: 1 })),
@@ -108,6 +110,7 @@ export interface Config {
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly tls: TlsFiles | undefined;
+  readonly oidc: OidcSettings | undefined;
   readonly allowCommands: boolean;
   readonly handlersDir: string;
   readonly maxBodyBytes: number;
@@ -151,6 +154,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     allowedHosts: settings.allowedHosts ?? [],
     allowedOrigins: settings.allowedOrigins ?? [],
     tls,
+    oidc: oidcOf(settings),
     allowCommands: flags['allow-commands'] ?? switchIn(env, 'WFX_ALLOW_COMMANDS') ?? settings.allowCommands ?? false,
     handlersDir: resolve(home, settings.handlers ?? 'handlers'),
     maxBodyBytes: settings.maxBodyBytes ?? MiB,
@@ -172,6 +176,12 @@ function tlsOf(flags: ReturnType<typeof readFlags>, settings: SettingsFile, home
     );
   if (cert !== undefined && key !== undefined) return { cert: resolve(cert), key: resolve(key) };
   return settings.tls && { cert: resolve(home, settings.tls.cert), key: resolve(home, settings.tls.key) };
+}
+
+function oidcOf({ oidc }: SettingsFile): OidcSettings | undefined {
+  const problem = oidc && oidcProblem(oidc);
+  if (problem !== undefined) throw new UsageError(`${problem}.`);
+  return oidc;
 }
 
 function readFlags(args: readonly string[]) {

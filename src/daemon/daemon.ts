@@ -8,6 +8,8 @@ import type { Logger } from 'pino';
 import { watchHandlers } from '../handlers/folder.ts';
 import { VERSION } from '../version.ts';
 import { RateLimits } from './auth/limits.ts';
+import type { Oidc } from './auth/oidc.ts';
+import type { OidcSettings } from './auth/oidc-settings.ts';
 import { bootstrap } from './bootstrap.ts';
 import type { Config } from './config.ts';
 import { metricsText, RequestCounts } from './http/metrics.ts';
@@ -143,6 +145,12 @@ async function certified(files: TlsFiles): Promise<Certificate> {
   }
 }
 
+/** Loaded only where people sign in. */
+async function signIn(settings: OidcSettings, { organizations }: Stores, log: Logger): Promise<Oidc> {
+  const { openOidc } = await import('./auth/oidc.ts');
+  return openOidc({ settings, organizations, log });
+}
+
 /** Listens, and says where; resolves with the address. */
 async function serve(
   config: Config,
@@ -159,6 +167,7 @@ async function serve(
     runtime,
     stores,
     limits: new RateLimits(),
+    oidc: config.oidc && (await signIn(config.oidc, stores, log)),
     streams,
     workers,
     triggers,

@@ -5,6 +5,8 @@ import { pino } from 'pino';
 import type { Test } from 'tap';
 import type { Role } from '../../src/contract/permissions.ts';
 import { RateLimits } from '../../src/daemon/auth/limits.ts';
+import { openOidc } from '../../src/daemon/auth/oidc.ts';
+import type { OidcSettings } from '../../src/daemon/auth/oidc-settings.ts';
 import { bootstrap } from '../../src/daemon/bootstrap.ts';
 import { createServer } from '../../src/daemon/http/server.ts';
 import { Streams } from '../../src/daemon/http/streams.ts';
@@ -53,6 +55,7 @@ const noWork = { start: () => undefined, abort: () => undefined, running: 0, que
 export interface Setup {
   readonly clock?: Clock;
   readonly allowedOrigins?: readonly string[];
+  readonly oidc?: OidcSettings;
   readonly dataDir?: string;
   readonly heartbeatMs?: number;
   readonly maxFileBytes?: number;
@@ -93,6 +96,9 @@ export async function openServer(t: Test, setup: Setup = {}): Promise<TestServer
     runtime,
     stores,
     limits: new RateLimits(),
+    oidc:
+      setup.oidc &&
+      openOidc({ organizations: stores.organizations, log: quiet, keysCooldownMs: 0, settings: setup.oidc }),
     streams,
     workers: new WorkerTasks(),
     metrics: () => 'wfx_info 1\n',

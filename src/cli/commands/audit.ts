@@ -36,7 +36,7 @@ async function audit(wfx: Wfx, { key, limit: asked }: AuditOptions): Promise<voi
     page.items,
     [
       { title: 'WHEN', text: ({ at }) => shownTime(at) },
-      { title: 'WHO', text: ({ actor }) => (actor === null ? '-' : `${actor.name} (${actor.keyId})`) },
+      { title: 'WHO', text: ({ actor }) => (actor === null ? '-' : `${actor.name} (${actor.keyId ?? actor.userId})`) },
       { title: 'WHAT', text: ({ action }) => action },
       {
         title: 'ANSWER',

@@ -5,7 +5,7 @@ import type { Wfx } from '../wfx.ts';
 
 export function add(command: Command, wfx: Wfx): void {
   command
-    .description('Show whose key commands send, and what it may do.')
+    .description('Show which key commands send, or who signed in, and what that allows.')
     .addHelpText('after', examples(['wfx whoami', 'key, organization, roles and permissions']))
     .action(() => whoami(wfx));
 }
@@ -15,9 +15,9 @@ async function whoami(wfx: Wfx): Promise<void> {
   const me = await client.call('whoami');
   if (wfx.json) return wfx.io.json(me);
   printFields(wfx.io, [
-    ['key', me.keyId],
+    me.userId === null ? ['key', me.keyId ?? ''] : ['user', me.userId],
     ['name', me.name],
-    ['organization', me.organizationId ?? '(none: a system-level key)'],
+    ['organization', me.organizationId ?? '(none: system-level)'],
     ['roles', me.roles.join(', ')],
     ['permissions', me.permissions.join(', ')],
   ]);

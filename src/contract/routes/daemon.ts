@@ -5,7 +5,7 @@ import type { RouteSpec } from './route.ts';
 
 export const daemonRoutes = {
   whoami: {
-    summary: 'The key that the request was made with.',
+    summary: 'The key that the request was made with, or the person.',
     permission: 'key',
     scope: 'any',
     answer: { kind: 'json', status: 200, schema: Whoami },

@@ -18,6 +18,7 @@ export const flowRoutes = {
     summary: 'Flows of the organization, by name.',
     permission: 'WORKFLOW_READ',
     scope: 'any',
+    publicPart: true,
     query: Type.Object(PageQuery),
     answer: { kind: 'json', status: 200, schema: pageOf(FlowSummary) },
     errors: [],

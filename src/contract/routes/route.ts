@@ -24,6 +24,8 @@ export interface RouteSpec {
   readonly scope: KeyScope;
   /** What a key of the wrong scope is told. */
   readonly scopeHint?: string;
+  /** People who signed in may call it without the permission, and are shown what is public alone. */
+  readonly publicPart?: true;
   readonly query?: TSchema;
   readonly body?: BodySpec;
   readonly answer: AnswerSpec;

@@ -87,7 +87,13 @@ export const AuditEntry = Type.Object({
   at: Timestamp,
   organizationId: Nullable(Type.String()),
   /** null: a request without a valid credential. */
-  actor: Nullable(Type.Object({ keyId: Type.String(), name: Type.String() })),
+  actor: Nullable(
+    Type.Object({
+      keyId: Type.Optional(Type.String()),
+      userId: Type.Optional(Type.String({ description: 'Instead of a key: who signed in.' })),
+      name: Type.String(),
+    }),
+  ),
   action: Type.String({ description: 'The operationId of the endpoint.' }),
   target: Type.Record(Type.String(), Type.String(), { description: 'Ids of what it was done to, or of what it made.' }),
   status: Type.Integer({ description: 'The HTTP status of the answer.' }),
@@ -101,7 +107,8 @@ export const AuditQuery = Type.Object({
 });
 
 export const Whoami = Type.Object({
-  keyId: Type.String(),
+  keyId: Nullable(Type.String({ description: 'Null: a person who signed in.' })),
+  userId: Nullable(Type.String({ description: 'The id of the person at the identity provider; null: an API key.' })),
   name: Type.String(),
   organizationId: Nullable(Type.String()),
   roles: Roles,

@@ -4,34 +4,45 @@ import { Refusal } from '../refusal.ts';
 import type { KeyRecord, KeyStore } from '../store/keys.ts';
 import type { OrganizationStore } from '../store/organizations.ts';
 
-/** Who makes a request. */
+/** Who makes a request: a key, or a person who signed in. */
 export interface Caller {
-  readonly keyId: string;
+  readonly keyId: string | undefined;
+  /** The issuer's id of the person. */
+  readonly userId: string | undefined;
   readonly name: string;
-  /** Undefined: a system-level key, which reaches every organization. */
+  /** Undefined: a system-level caller, who reaches every organization. */
   readonly organizationId: string | undefined;
   readonly roles: readonly Role[];
   readonly permissions: ReadonlySet<Permission>;
 }
 
 /** The caller of a route that asks for no credentials. */
-export const NOBODY: Caller = { keyId: '', name: '', organizationId: '', roles: [], permissions: new Set() };
+export const NOBODY: Caller = {
+  keyId: undefined,
+  userId: undefined,
+  name: '',
+  organizationId: '',
+  roles: [],
+  permissions: new Set(),
+};
 
 /**
- * The key that a request was made with. A request carries exactly one credential: with none, with two, or with an
- * `Authorization` header (bearer tokens are not taken here), it is UNAUTHORIZED, like one whose key is unknown, wrong,
- * suspended, revoked or expired. The text never says which.
+ * The key that a request was made with. A request carries exactly one credential: with none or two it is UNAUTHORIZED, like
+ * one whose key is unknown, wrong, suspended, revoked or expired. The text never says which.
  */
 export function authenticate(request: IncomingMessage, keys: KeyStore, now: number): KeyRecord {
   // Node joins repeated headers with a comma, which no key has.
   const credential = request.headers.authorization === undefined ? request.headers['x-api-key'] : undefined;
   const record = keys.verify(typeof credential === 'string' ? credential : '', now);
   if (record !== undefined) return record;
-  throw new Refusal(
-    'UNAUTHORIZED',
-    'The request needs a valid API key in the X-API-Key header, and no other credential.',
-  );
+  throw unauthorized();
 }
+
+export const unauthorized = (): Refusal =>
+  new Refusal(
+    'UNAUTHORIZED',
+    'The request needs one valid credential: an API key in the X-API-Key header, or a bearer token where the daemon has sign-in.',
+  );
 
 const callers = new WeakMap<KeyRecord, Caller>();
 
@@ -40,24 +51,40 @@ export function callerOf(key: KeyRecord): Caller {
   const known = callers.get(key);
   if (known !== undefined) return known;
   const { keyId, name, organizationId, roles } = key;
-  const caller = { keyId, name, organizationId: organizationId ?? undefined, roles, permissions: permissionsOf(roles) };
+  const caller = {
+    keyId,
+    userId: undefined,
+    name,
+    organizationId: organizationId ?? undefined,
+    roles,
+    permissions: permissionsOf(roles),
+  };
   callers.set(key, caller);
   return caller;
 }
+
+/** The key or the person, as records name them. */
+export const whoOf = ({ keyId, userId }: Caller): { readonly keyId: string } | { readonly userId: string } =>
+  userId === undefined ? { keyId: keyId ?? '' } : { userId };
 
 interface Rule {
   readonly permission: Permission | 'key' | 'none';
   readonly scope: KeyScope;
   readonly scopeHint?: string;
+  readonly publicPart?: true;
 }
 
 /** FORBIDDEN unless the caller may use a route: first whether its kind of key is meant, then the permission. */
-export function authorize(caller: Caller, { permission, scope, scopeHint }: Rule): void {
+export function authorize(caller: Caller, { permission, scope, scopeHint, publicPart }: Rule): void {
   const kind = caller.organizationId === undefined ? 'system' : 'organization';
   if (scope !== 'any' && scope !== kind)
     throw new Refusal('FORBIDDEN', scopeHint ?? `This endpoint takes ${scope}-level keys.`);
   if (permission === 'none' || permission === 'key' || caller.permissions.has(permission)) return;
-  throw new Refusal('FORBIDDEN', `This key lacks the permission ${permission}.`);
+  if (publicPart === true && caller.userId !== undefined) return;
+  throw new Refusal(
+    'FORBIDDEN',
+    `This ${caller.userId === undefined ? 'key' : 'account'} lacks the permission ${permission}.`,
+  );
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { ENDPOINTS, type RouteName } from '../../contract/endpoints.ts';
 import type { RouteSpec } from '../../contract/routes/route.ts';
+import { whoOf } from '../auth/caller.ts';
 import type { AuditFact, AuditLog } from '../store/audit.ts';
 import { answerFor } from './errors.ts';
 
@@ -50,7 +51,7 @@ export class Audit {
   refused(name: RouteName, request: FastifyRequest, error: unknown): void {
     const { status, body } = answerFor(error);
     if (status !== 401 && status !== 403) return;
-    if (!this.#isNew(`${request.keyId ?? request.ip} ${name}`)) return;
+    if (!this.#isNew(`${request.keyId ?? request.userId ?? request.ip} ${name}`)) return;
     this.#log.note({ ...factOf(name, request, { status }), error: body.error });
   }
 
@@ -72,7 +73,7 @@ function factOf(name: RouteName, request: FastifyRequest, { status, made }: Outc
   const { caller, ip } = request;
   const target = { ...(request.params as Readonly<Record<string, string>>), ...idsOf(made) };
   const organizationId = caller?.organizationId ?? target['organizationId'] ?? null;
-  const actor = caller === undefined ? null : { keyId: caller.keyId, name: caller.name };
+  const actor = caller === undefined ? null : { ...whoOf(caller), name: caller.name };
   return { at: new Date().toISOString(), organizationId, actor, action: name, target, status, address: ip };
 }
 

@@ -5,6 +5,7 @@ import type { Routes } from '../../contract/routes.ts';
 import type { Answer, Body, Params, Query } from '../../contract/types.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { RateLimits } from '../auth/limits.ts';
+import type { Oidc } from '../auth/oidc.ts';
 import type { Runtime } from '../runtime/door.ts';
 import type { Stores } from '../store/index.ts';
 import type { Triggers } from '../triggers/index.ts';
@@ -16,6 +17,8 @@ export interface Services {
   readonly runtime: Runtime;
   readonly stores: Stores;
   readonly limits: RateLimits;
+  /** Undefined: nobody signs in here, there are keys alone. */
+  readonly oidc: Oidc | undefined;
   readonly streams: Streams;
   readonly workers: WorkerTasks;
   readonly triggers: Triggers;

@@ -4,6 +4,7 @@ import { ENDPOINTS, type RouteName } from '../../contract/endpoints.ts';
 import type { BodySpec, RouteSpec } from '../../contract/routes/route.ts';
 import { ROUTES } from '../../contract/routes.ts';
 import { authenticate, authorize, type Caller, callerOf, NOBODY } from '../auth/caller.ts';
+import type { Oidc } from '../auth/oidc.ts';
 import { Refusal } from '../refusal.ts';
 import { checkOf } from '../validate.ts';
 import { Audit, isAudited } from './audit.ts';
@@ -17,6 +18,7 @@ declare module 'fastify' {
     caller: Caller | undefined;
     /** For the log. */
     keyId: string | undefined;
+    userId: string | undefined;
   }
 }
 
@@ -27,6 +29,7 @@ type AnyHandler = (call: object) => unknown;
 export function addRoutes(app: FastifyInstance, services: Services): void {
   app.decorateRequest('caller', undefined);
   app.decorateRequest('keyId', undefined);
+  app.decorateRequest('userId', undefined);
   const handlers = handlersOf(services) as Readonly<Record<RouteName, AnyHandler>>;
   const names = Object.keys(ENDPOINTS) as RouteName[];
   const audit = new Audit(services.stores.audit);
@@ -56,6 +59,11 @@ function addRoute(app: FastifyInstance, services: Services, audit: Audit, name: 
     }),
     // Before the body is read, so that nobody without a key makes the daemon read one.
     onRequest: (request, _reply, done) => {
+      const { oidc } = services;
+      if (spec.permission !== 'none' && oidc !== undefined && hasToken(request)) {
+        admitUser(request, oidc, spec).then(() => done(), done);
+        return;
+      }
       if (spec.permission === 'none') request.caller = NOBODY;
       else admit(request, services, spec);
       done();
@@ -75,6 +83,17 @@ function admit(request: FastifyRequest, { stores, limits }: Services, spec: Rout
   request.keyId = key.keyId;
   limits.take(key, performance.now());
   request.caller = callerOf(key);
+  authorize(request.caller, spec);
+}
+
+/** A bearer token, and no other credential. */
+const hasToken = ({ headers }: FastifyRequest): boolean =>
+  headers.authorization !== undefined && headers['x-api-key'] === undefined;
+
+/** The same for who signed in. */
+async function admitUser(request: FastifyRequest, { bearer }: Oidc, spec: RouteSpec): Promise<void> {
+  request.caller = await bearer.caller(request.headers.authorization ?? '');
+  request.userId = request.caller.userId;
   authorize(request.caller, spec);
 }
 

@@ -132,7 +132,7 @@ const protocol = (sockets: ServerOptions, certificate: Certificate | undefined):
 function sendError(error: unknown, reply: FastifyReply): number {
   const { status, body } = answerFor(error);
   if (body.retryAfter !== undefined) void reply.header('Retry-After', body.retryAfter);
-  if (status === 401) void reply.header('WWW-Authenticate', 'ApiKey realm="wfx"');
+  if (status === 401) void reply.header('WWW-Authenticate', 'ApiKey realm="wfx", Bearer realm="wfx"');
   void reply.code(status).type('application/json; charset=utf-8').send(body);
   return status;
 }
@@ -167,4 +167,5 @@ const requestFields = (request: FastifyRequest, reply: FastifyReply) => ({
   status: reply.statusCode,
   ms: Math.round(reply.elapsedTime * 10) / 10,
   ...(request.keyId === undefined ? {} : { keyId: request.keyId }),
+  ...(request.userId === undefined ? {} : { userId: request.userId }),
 });

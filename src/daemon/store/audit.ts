@@ -11,7 +11,7 @@ export interface AuditFact {
   /** Whose matter it is; null: the daemon's own, or nobody's. */
   readonly organizationId: string | null;
   /** null: a request without a valid credential. */
-  readonly actor: { readonly keyId: string; readonly name: string } | null;
+  readonly actor: { readonly keyId?: string; readonly userId?: string; readonly name: string } | null;
   /** The operation's name in the API's description, such as `createKey`. */
   readonly action: string;
   /** Ids of what it was done to, or of what it made. */

@@ -7,7 +7,8 @@ export function daemonHandlers({ metrics, version, daemonId, runtime }: Services
   const description = openApi(version);
   return {
     whoami: ({ caller }) => ({
-      keyId: caller.keyId,
+      keyId: caller.keyId ?? null,
+      userId: caller.userId ?? null,
       name: caller.name,
       organizationId: caller.organizationId ?? null,
       roles: caller.roles,

@@ -23,7 +23,9 @@ export function flowHandlers({ stores }: Services): Handlers<Names> {
   const { definitions, organizations } = stores;
   return {
     listFlows({ caller, query }) {
-      const page = pageOf(definitions.list(caller.organizationId), (flow) => byName(flow.name, flow.processId), query);
+      const all = definitions.list(caller.organizationId);
+      const seen = caller.permissions.has('WORKFLOW_READ') ? all : all.filter((flow) => flow.public);
+      const page = pageOf(seen, (flow) => byName(flow.name, flow.processId), query);
       return { ...page, items: page.items.map(summaryOf) };
     },
 

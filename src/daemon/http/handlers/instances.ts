@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Answer } from '../../../contract/types.ts';
 import { addDuration, parseDuration } from '../../../engine/time.ts';
-import { organizationFor } from '../../auth/caller.ts';
+import { organizationFor, whoOf } from '../../auth/caller.ts';
 import { invalid, Refusal } from '../../refusal.ts';
 import type { Environment, InstanceQuery, Once } from '../../runtime/door.ts';
 import type { DefinitionStore, FlowRecord } from '../../store/definitions.ts';
@@ -42,7 +42,7 @@ export function instanceHandlers({ runtime, stores }: Services): Handlers<Names>
       version: versionToRun(definitions, flow, environment, query.versionNumber),
       environment,
       data: body.data ?? {},
-      trigger: { type: 'api', keyId: caller.keyId },
+      trigger: { type: 'api', ...whoOf(caller) },
       ...(body.correlationKey === undefined ? {} : { correlationKey: body.correlationKey }),
     };
     return { ...(await runtime.start(request, once)), status: 'started' };
