@@ -3,16 +3,15 @@ import type { Flow, Node } from './flow.ts';
 import { type Json, type JsonObject, member, merged } from './json.ts';
 import type { Resolver, Work, WorkKind } from './node.ts';
 import { behaviourOf } from './nodes/index.ts';
-import type { Activation, Owed, State, Subscription, Timer } from './state.ts';
+import type { Activation, Owed, State, Timer } from './state.ts';
 import { type Reference, resolveText, resolveTexts, resolveValue } from './template.ts';
 import { visible } from './visible.ts';
 
 /** What changed in what the outside owes one activation. */
 export interface ActivationPending {
   readonly activation: Activation;
-  /** Its timers or subscriptions are not what they were. */
+  /** Its timers are not what they were. */
   readonly timers?: readonly Timer[];
-  readonly subscriptions?: readonly Subscription[];
   /** An attempt of outside work is to be started. */
   readonly work: boolean;
 }
@@ -20,7 +19,7 @@ export interface ActivationPending {
 /** What the outside owes a state: work to do, timers to arm, messages to deliver; and what it no longer owes. */
 export interface Pending {
   readonly changed: readonly ActivationPending[];
-  /** Activations that are over: their work is aborted, their timers and subscriptions withdrawn. */
+  /** Activations that are over: their work is aborted, their timers withdrawn. */
   readonly gone: readonly Activation[];
   readonly outbox: readonly (readonly [number, Owed])[];
   /** The turn was cut: tokens are still ready. */
@@ -45,11 +44,10 @@ export function pending(before: State | undefined, after: State): Pending {
 const NONE: readonly never[] = [];
 
 function difference(was: Activation | undefined, activation: Activation): ActivationPending {
-  const { timers, subscriptions, phase, attempt } = activation;
+  const { timers, phase, attempt } = activation;
   return {
     activation,
     ...(timers !== (was?.timers ?? NONE) && timers.length + (was?.timers.length ?? 0) > 0 && { timers }),
-    ...(subscriptions !== (was?.subscriptions ?? NONE) && subscriptions.length > 0 && { subscriptions }),
     work: phase === 'working' && (was?.phase !== 'working' || was.attempt !== attempt),
   };
 }

@@ -149,6 +149,8 @@ export type Owed =
   | { readonly kind: 'call'; readonly n: number; readonly processId: string; readonly data: JsonObject }
   | {
       readonly kind: 'throw';
+      /** The activation that throws: what this instance began to wait for after it does not take the event. */
+      readonly n?: number;
       readonly event: 'message' | 'signal';
       readonly name: string;
       readonly correlationKey: string;

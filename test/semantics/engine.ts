@@ -182,7 +182,7 @@ export class World {
         return { ok: true };
       }
       case 'throw':
-        this.#throw(owed.event, owed.name, owed.correlationKey, owed.data);
+        this.#throw(owed.event, owed.name, owed.correlationKey, owed.data, { run, n: owed.n });
         return { ok: true };
       case 'tellParent': {
         const { instanceId, activation } = run.state.parent as NonNullable<State['parent']>;
@@ -209,12 +209,19 @@ export class World {
     return begun(this.#begin(flow, { ...START, ...start }));
   }
 
-  #throw(kind: 'message' | 'signal', name: string, correlationKey: string, data: JsonObject): readonly Run[] {
+  #throw(
+    kind: 'message' | 'signal',
+    name: string,
+    correlationKey: string,
+    data: JsonObject,
+    by?: { readonly run: Run; readonly n: number | undefined },
+  ): readonly Run[] {
     const taken: Run[] = [];
     for (const waiting of [...this.#waiting.values()]) {
       if (waiting.kind !== kind || waiting.name !== name) continue;
       if (kind === 'message' && (waiting.correlationKey !== correlationKey || taken.length > 0)) continue;
       const { run, n, purpose } = waiting;
+      if (run === by?.run && n > (by.n as number)) continue;
       const refusal = this.#decide(run, { type: 'takeEvent', n, purpose, name, data });
       if (refusal === undefined) taken.push(run);
     }

@@ -116,6 +116,16 @@ after: { type: task }`);
   t.ok(run.nodes.includes('after Completed'));
 });
 
+for (const kind of ['signal', 'message']) {
+  t.test(`12, 13: a ${kind} does not reach what its own instance begins to wait for afterwards`, async (t) => {
+    const run = new World().start(`
+start: { type: startEvent, next: throw }
+throw: { type: intermediateThrowEvent, ${kind}: now, next: catch }
+catch: { type: intermediateCatchEvent, ${kind}: now }`);
+    t.strictSame(run.active, ['catch']);
+  });
+}
+
 t.test('13: one signal to several catches of one instance', async (t) => {
   const world = new World();
   const run = world.start(`

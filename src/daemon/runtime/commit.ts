@@ -178,6 +178,7 @@ export class Committer {
       if (live === undefined) memory.add(id, { flow, tip: after, durable: undefined });
       else live.tip = after;
     }
+    release.adopt(transaction);
     let number: number;
     try {
       number = await this.#options.journal.append(transaction.frame(storedSummary));

@@ -10,7 +10,8 @@ import {
 import type { Definitions, Environment } from './door.ts';
 import { newId } from './ids.ts';
 import type { Memory } from './memory.ts';
-import type { Subscriptions } from './subscriptions.ts';
+import type { Messages } from './messages.ts';
+import { eventKey, type Subscriptions, type Waiting } from './subscriptions.ts';
 import type { Transaction } from './transaction.ts';
 
 /** Deliveries that one commit takes on; what is left follows in the next. */
@@ -22,18 +23,35 @@ const IN_ONE_CHAIN = 10_000;
 export interface Surroundings {
   readonly definitions: Definitions;
   readonly subscriptions: Subscriptions;
+  readonly messages: Messages;
   readonly memory: Memory;
 }
 
 /**
  * Delivers what the instances changed in `transaction` owe to others, and what that causes in turn, within the same commit:
- * a child begins in the commit that asks for it, and a parent goes on in the commit that ends its child.
+ * a child begins in the commit that asks for it, a parent goes on in the commit that ends its child, and a catch that opens
+ * takes the oldest message that waits for it (semantics 14).
  */
 export function deliverOwed(transaction: Transaction, surroundings: Surroundings): void {
-  let left = IN_ONE_COMMIT;
-  for (let next = nextOwed(transaction); next !== undefined && left > 0; next = nextOwed(transaction), left -= 1) {
+  let looked = 0;
+  for (let left = IN_ONE_COMMIT; left > 0; left -= 1) {
+    const { opened } = transaction;
+    while (looked < opened.length && !takeBuffered(transaction, surroundings, opened[looked] as Waiting)) looked += 1;
+    if (looked < opened.length) continue;
+    const next = nextOwed(transaction);
+    if (next === undefined) return;
     deliver(transaction, surroundings, next.id, next.number);
   }
+}
+
+/** Gives what waits the oldest message that came before it; false where there is none, or where it waits no more. */
+export function takeBuffered(transaction: Transaction, { messages }: Surroundings, waiting: Waiting): boolean {
+  const { kind, instanceId, organizationId, n, purpose, name, correlationKey } = waiting;
+  if (kind !== 'message' || !transaction.isOpen(waiting)) return false;
+  const message = messages.take(transaction, organizationId, name, correlationKey);
+  if (message === undefined) return false;
+  transaction.decide(instanceId, { type: 'takeEvent', n, purpose, name, data: message.data });
+  return true;
 }
 
 function nextOwed(transaction: Transaction): { id: string; number: number } | undefined {
@@ -118,18 +136,41 @@ function begun(decision: ReturnType<Transaction['begin']>, instanceId: string): 
     : { ok: false, code: decision.refusal.code, message: decision.refusal.message };
 }
 
-/** A message goes to one waiting subscription, the oldest; a signal to all (semantics 12, 13). Gives who took it. */
+type Thrown = Omit<Extract<Owed, { kind: 'throw' }>, 'kind'>;
+
+/**
+ * A message goes to one waiting subscription, the oldest; a signal to all (semantics 12, 13). Gives who took it. `id` is the
+ * instance that throws it, if one does.
+ */
 export function throwEvent(
   transaction: Transaction,
   { subscriptions }: Surroundings,
-  { organizationId }: Pick<State, 'organizationId'>,
-  { event, name, correlationKey, data }: Omit<Extract<Owed, { kind: 'throw' }>, 'kind'>,
+  { id, organizationId }: { readonly id?: string; readonly organizationId: string },
+  thrown: Thrown,
 ): readonly string[] {
+  const { event, name, data } = thrown;
   const taken: string[] = [];
-  for (const { instanceId, n, purpose } of subscriptions.find(organizationId, event, name, correlationKey)) {
+  for (const { instanceId, n, purpose } of waitingFor(transaction, subscriptions, organizationId, thrown)) {
+    // Nodes run in the order of their numbers: this one began to wait after the event was thrown.
+    if (instanceId === id && thrown.n !== undefined && n > thrown.n) continue;
     const decision = transaction.decide(instanceId, { type: 'takeEvent', n, purpose, name, data });
     if (decision?.ok === true) taken.push(instanceId);
     if (taken.length > 0 && event === 'message') break;
   }
   return taken;
+}
+
+/** Oldest first: what waited before this transaction, and what began to wait in it before now. */
+function* waitingFor(
+  transaction: Transaction,
+  subscriptions: Subscriptions,
+  organizationId: string,
+  { event, name, correlationKey }: Thrown,
+): Generator<Waiting> {
+  const key = eventKey(organizationId, event, name, correlationKey);
+  const opened = transaction.opened.filter(
+    (one) => eventKey(one.organizationId, one.kind, one.name, one.correlationKey) === key,
+  );
+  yield* subscriptions.find(key);
+  yield* opened;
 }

@@ -8,7 +8,7 @@ import {
   workKind,
 } from '../../engine/index.ts';
 import type { Outcome, Work, WorkItem } from '../ports.ts';
-import { deliver, type Surroundings } from './deliver.ts';
+import { deliver, type Surroundings, takeBuffered } from './deliver.ts';
 import type { Definitions, Environment } from './door.ts';
 import type { Feed } from './feed.ts';
 import type { Memory } from './memory.ts';
@@ -28,7 +28,7 @@ export interface ReleaseOptions {
 }
 
 /**
- * After the commit: streams are fed, timers armed, subscriptions opened, work started. A restart goes the same way, with
+ * After the commit: subscriptions are opened at once, and when it is durable streams are fed, timers armed, work started. A restart goes the same way, with
  * instances that had nothing before.
  */
 export class Release {
@@ -53,7 +53,15 @@ export class Release {
   /** What a delivery from instance to instance needs to know. */
   get surroundings(): Surroundings {
     const { definitions, memory } = this.#options;
-    return { definitions, memory, subscriptions: this.subscriptions };
+    return { definitions, memory, subscriptions: this.subscriptions, messages: this.messages };
+  }
+
+  /** A transaction is what holds from now on, though it is not durable yet: what comes later is decided by it. */
+  adopt(transaction: Transaction): void {
+    for (const { id, events } of transaction.changes.values()) {
+      for (const event of events) if (ENDS.has(event.type) && 'n' in event) this.subscriptions.close(id, event.n);
+    }
+    for (const waiting of transaction.opened) if (transaction.isOpen(waiting)) this.#open(waiting);
   }
 
   /** A frame is durable. */
@@ -73,6 +81,7 @@ export class Release {
   /** Takes up everything that restored instances owe; work that was under way is tried again (semantics 22). */
   resume(memory: Memory): void {
     this.messages.restore(memory);
+    for (const waiting of waitingIn(memory)) this.#open(waiting);
     for (const { flow, tip } of memory.live.values()) {
       for (const { n, phase, attempt } of tip.active.values()) {
         if (phase !== 'working') continue;
@@ -89,7 +98,7 @@ export class Release {
   #owe(flow: Flow, before: State | undefined, after: State): void {
     const { later } = this.#options;
     const { changed, gone, outbox, more } = pending(before, after);
-    for (const activation of gone) this.#withdraw(after, activation);
+    for (const activation of gone) this.#withdraw(after.id, activation);
     for (const change of changed) this.#arm(flow, before, after, change);
     for (const [number] of outbox) {
       later(after.id, (transaction) => deliver(transaction, this.surroundings, after.id, number));
@@ -97,50 +106,30 @@ export class Release {
     if (more) later(after.id, (transaction) => transaction.decide(after.id, { type: 'continue' }));
   }
 
-  #withdraw({ id, organizationId }: State, { n, timers, subscriptions, phase, task }: Activation): void {
+  #withdraw(id: string, { n, timers, phase, task }: Activation): void {
     if (phase === 'working') this.#options.work.abort(id, n);
     if (timers.length > 0) this.timers.set(id, n, []);
-    if (subscriptions.length > 0) this.subscriptions.set(organizationId, id, n, []);
     if (task !== undefined) this.tasks.remove(id, n);
   }
 
-  #arm(
-    flow: Flow,
-    before: State | undefined,
-    after: State,
-    { activation, timers, subscriptions, work }: ActivationPending,
-  ): void {
+  #arm(flow: Flow, before: State | undefined, after: State, { activation, timers, work }: ActivationPending): void {
     const { n } = activation;
     const was = before?.active.get(n);
     if (was?.phase === 'working' && (work || activation.phase !== 'working')) this.#options.work.abort(after.id, n);
     if (timers !== undefined) this.timers.set(after.id, n, timers);
     if (activation.task !== undefined) this.tasks.add(after, flow, activation);
-    if (subscriptions !== undefined) this.#open(after, n, subscriptions);
     if (work) this.#work(flow, after, activation);
   }
 
-  /** A message that came before takes a subscription that opens (semantics 14). */
-  #open({ id, organizationId }: State, n: number, subscriptions: Activation['subscriptions']): void {
-    for (const waiting of this.subscriptions.set(organizationId, id, n, subscriptions)) {
-      if (waiting.kind !== 'message' || !this.messages.has(organizationId, waiting.name, waiting.correlationKey))
-        continue;
-      this.#options.later(id, (transaction) => this.#takeBuffered(transaction, organizationId, waiting));
-    }
-  }
-
-  #takeBuffered(
-    transaction: Transaction,
-    organizationId: string,
-    { instanceId, n, purpose, name, correlationKey }: Waiting,
-  ): void {
-    const open = transaction
-      .state(instanceId)
-      ?.active.get(n)
-      ?.subscriptions.some((one) => one.purpose === purpose);
-    if (open !== true) return;
-    const message = this.messages.take(transaction, organizationId, name, correlationKey);
-    if (message !== undefined)
-      transaction.decide(instanceId, { type: 'takeEvent', n, purpose, name, data: message.data });
+  /** Messages that came before go to what opens in its own transaction; what is more than that takes follows (semantics 14). */
+  #open(waiting: Waiting): void {
+    this.subscriptions.open(waiting);
+    const { organizationId, kind, name, correlationKey, instanceId } = waiting;
+    if (kind !== 'message' || !this.messages.has(organizationId, name, correlationKey)) return;
+    const take = (transaction: Transaction): void => {
+      if (takeBuffered(transaction, this.surroundings, waiting)) this.#options.later(instanceId, take);
+    };
+    this.#options.later(instanceId, take);
   }
 
   #work(flow: Flow, state: State, { n, node, attempt, progress = [] }: Activation): void {
@@ -165,4 +154,16 @@ export class Release {
       later(id, (transaction) => transaction.decide(id, { type: 'finishWork', n, attempt, outcome })),
     );
   }
+}
+
+const ENDS: ReadonlySet<string> = new Set(['nodeCompleted', 'nodeFailed', 'nodeCancelled', 'nodeTimedOut']);
+
+/** What waits in restored instances, in the order in which it began to wait (semantics 12). */
+function waitingIn(memory: Memory): readonly Waiting[] {
+  const waiting = [...memory.live.values()].flatMap(({ tip: { id, organizationId, active } }) =>
+    [...active.values()].flatMap(({ n, startedAt, subscriptions }) =>
+      subscriptions.map((one) => ({ startedAt, waiting: { ...one, organizationId, instanceId: id, n } })),
+    ),
+  );
+  return waiting.sort((a, b) => a.startedAt - b.startedAt).map((one) => one.waiting);
 }

@@ -1,7 +1,8 @@
-import type { Purpose, Subscription } from '../../engine/index.ts';
+import type { Purpose } from '../../engine/index.ts';
 
 /** One waiting subscription of an instance. */
 export interface Waiting {
+  readonly organizationId: string;
   readonly instanceId: string;
   readonly n: number;
   readonly purpose: Purpose;
@@ -23,45 +24,43 @@ export class Subscriptions {
     return this.#count;
   }
 
-  /** The subscriptions of an activation are these from now on; gives those that are new. */
-  set(
-    organizationId: string,
-    instanceId: string,
-    n: number,
-    subscriptions: readonly Subscription[],
-  ): readonly Waiting[] {
-    const activation = `${instanceId}:${n}`;
-    const before = this.#byActivation.get(activation) ?? [];
-    const now = subscriptions.map((subscription) => ({ ...subscription, instanceId, n }));
-    for (const gone of before) this.#remove(organizationId, gone);
-    for (const waiting of now) this.#add(organizationId, waiting);
-    if (now.length === 0) this.#byActivation.delete(activation);
-    else this.#byActivation.set(activation, now);
-    return now.filter(({ purpose }) => !before.some((was) => was.purpose === purpose));
-  }
-
-  /** Those that wait for an event, oldest first. A signal has no key. */
-  find(organizationId: string, kind: 'message' | 'signal', name: string, correlationKey: string): readonly Waiting[] {
-    return [...(this.#byEvent.get(eventKey(organizationId, kind, name, correlationKey))?.values() ?? [])];
-  }
-
-  #add(organizationId: string, waiting: Waiting): void {
-    const key = eventKey(organizationId, waiting.kind, waiting.name, waiting.correlationKey);
+  /** One more begins to wait. */
+  open(waiting: Waiting): void {
+    const activation = activationOf(waiting.instanceId, waiting.n);
+    this.#byActivation.set(activation, [...(this.#byActivation.get(activation) ?? []), waiting]);
+    const key = keyOf(waiting);
     const same = this.#byEvent.get(key) ?? new Map<string, Waiting>();
     this.#byEvent.set(key, same.set(placeOf(waiting), waiting));
     this.#count += 1;
   }
 
-  #remove(organizationId: string, waiting: Waiting): void {
-    const key = eventKey(organizationId, waiting.kind, waiting.name, waiting.correlationKey);
+  /** An activation waits for nothing any more. */
+  close(instanceId: string, n: number): void {
+    if (this.#count === 0) return;
+    const activation = activationOf(instanceId, n);
+    for (const gone of this.#byActivation.get(activation) ?? []) this.#remove(gone);
+    this.#byActivation.delete(activation);
+  }
+
+  /** Those that wait for an event, oldest first, by its `eventKey`. */
+  find(key: string): Iterable<Waiting> {
+    return this.#byEvent.get(key)?.values() ?? [];
+  }
+
+  #remove(waiting: Waiting): void {
+    const key = keyOf(waiting);
     const same = this.#byEvent.get(key);
     if (same?.delete(placeOf(waiting)) === true) this.#count -= 1;
     if (same?.size === 0) this.#byEvent.delete(key);
   }
 }
 
+const activationOf = (instanceId: string, n: number): string => `${instanceId}:${n}`;
 const placeOf = ({ instanceId, n, purpose }: Waiting): string => `${instanceId}:${n}:${purpose}`;
 
-/** The name's length keeps names and keys apart whatever characters they hold. */
+const keyOf = ({ organizationId, kind, name, correlationKey }: Waiting): string =>
+  eventKey(organizationId, kind, name, correlationKey);
+
+/** A signal has no key. The name's length keeps names and keys apart whatever characters they hold. */
 export const eventKey = (organizationId: string, kind: string, name: string, correlationKey: string): string =>
   `${organizationId}:${kind}:${name.length}:${name}:${kind === 'signal' ? '' : correlationKey}`;

@@ -13,6 +13,7 @@ import type { JsonObject } from '../../engine/json.ts';
 import type { Fact, Frame } from '../ports.ts';
 import { Rejection } from './door.ts';
 import type { Memory } from './memory.ts';
+import type { Waiting } from './subscriptions.ts';
 
 /** What one instance goes through within a transaction. */
 export interface Change {
@@ -32,6 +33,8 @@ export class Transaction {
   readonly at: number;
   readonly changes = new Map<string, Change>();
   readonly facts: Fact[] = [];
+  /** What began to wait in it, in order. Some of it may be over again. */
+  readonly opened: Waiting[] = [];
   readonly #memory: Memory;
 
   constructor(memory: Memory, at: number, context: (state: Pick<State, 'organizationId' | 'environment'>) => Context) {
@@ -43,6 +46,12 @@ export class Transaction {
   /** A live instance as it is within this transaction. */
   state(id: string): State | undefined {
     return this.changes.get(id)?.after ?? this.#memory.live.get(id)?.tip;
+  }
+
+  /** Whether something that began to wait still does. */
+  isOpen({ instanceId, n, purpose }: Waiting): boolean {
+    const activation = this.state(instanceId)?.active.get(n);
+    return activation?.subscriptions.some((subscription) => subscription.purpose === purpose) === true;
   }
 
   begin(flow: Flow, command: StartCommand): Decision {
@@ -70,6 +79,11 @@ export class Transaction {
   }
 
   #note(id: string, flow: Flow, before: State | undefined, decision: Extract<Decision, { ok: true }>): void {
+    for (const event of decision.events) {
+      if (event.type !== 'subscribed') continue;
+      const { organizationId } = decision.state;
+      this.opened.push({ ...event, organizationId, instanceId: id });
+    }
     const change = this.changes.get(id);
     if (change === undefined)
       this.changes.set(id, { id, flow, before, after: decision.state, events: [...decision.events] });

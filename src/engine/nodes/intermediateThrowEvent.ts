@@ -7,9 +7,9 @@ export const intermediateThrowEvent = defineNode<KeysOf<'intermediateThrowEvent'
     const data = node.keys.data === undefined ? {} : turn.values(node.keys.data);
     const key = correlationKey === undefined ? (turn.draft.correlationKey ?? '') : turn.text(correlationKey);
     if (message !== undefined) {
-      turn.owe({ kind: 'throw', event: 'message', name: turn.text(message), correlationKey: key, data });
+      turn.owe({ kind: 'throw', n: turn.n, event: 'message', name: turn.text(message), correlationKey: key, data });
     } else if (signal !== undefined) {
-      turn.owe({ kind: 'throw', event: 'signal', name: turn.text(signal), correlationKey: '', data });
+      turn.owe({ kind: 'throw', n: turn.n, event: 'signal', name: turn.text(signal), correlationKey: '', data });
     }
     turn.leave(node.next);
   },
