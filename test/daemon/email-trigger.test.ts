@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { EmailConnection } from '../../src/contract/types.ts';
@@ -200,4 +202,175 @@ t.test('filters, flows and environments', async (t) => {
     drafts.every(({ environment }) => environment === 'DEVELOPMENT'),
     'until it is published in PRODUCTION',
   );
+});
+
+/** A message with these parts, each with its own headers. */
+function multipart(headers: Readonly<Record<string, string>>, parts: readonly string[]): string {
+  const body = parts.map((part) => `--cut\n${part}\n`).join('');
+  return message(
+    { 'MIME-Version': '1.0', 'Content-Type': 'multipart/mixed; boundary=cut', ...headers },
+    `${body}--cut--\n`,
+  );
+}
+const attached = (name: string, type: string, content: Buffer | string): string =>
+  `Content-Type: ${type}\nContent-Disposition: attachment; ${name}\nContent-Transfer-Encoding: base64\n\n${Buffer.from(
+    content,
+  )
+    .toString('base64')
+    .replace(/.{76}/g, '$&\n')}`;
+
+t.test('attachments are files', async (t) => {
+  const mail = await mailServer(t);
+  const server = await opened(t, { maxFileBytes: 100_000 });
+  const source = flow();
+  await publish(server, source);
+  await inState(server, await connect(server, mail), 'CONNECTED');
+
+  const pdf = Buffer.from(Array.from({ length: 90_000 }, (_, at) => at % 251));
+  const parts = [
+    'Content-Type: text/plain; charset=iso-8859-1\nContent-Transfer-Encoding: quoted-printable\n\nGr=FC=DFe',
+    attached('filename="..\\\\..\\\\C:\\\\bills/in voice.pdf"', 'application/pdf', pdf),
+    attached("filename*=UTF-8''r%C3%A9sum%C3%A9.txt", 'text/plain', 'I am'),
+    attached('filename=".."', 'no type', ''),
+  ];
+  mail.deliver(multipart({ Subject: 'Whole' }, parts));
+  mail.deliver(multipart({ Subject: 'Part' }, [...parts, attached('filename=big.bin', 'a/b', Buffer.alloc(100_001))]));
+  mail.deliver(multipart({ Subject: 'Many' }, Array(60).fill(attached('filename=x', 'a/b', 'x'))));
+  const [whole, part, many] = await runs(server, idIn(source), 3);
+  t.match(whole?.data, { emailBody: 'Grüße', emailTruncated: false });
+  const files = whole?.data['emailAttachments'] as unknown as { id: string }[];
+  t.match(files, [
+    { name: 'in voice.pdf', contentType: 'application/pdf', size: 90_000 },
+    { name: 'résumé.txt', contentType: 'text/plain', size: 4 },
+    { name: 'attachment-3', contentType: 'application/octet-stream', size: 0 },
+  ]);
+  const kept = await fetch(`${server.url}/process/files/${files[0]?.id}`, { headers: { 'x-api-key': server.admin } });
+  t.ok(Buffer.from(await kept.arrayBuffer()).equals(pdf), 'byte for byte');
+  t.match(part?.data, { emailAttachments: { length: 3 }, emailTruncated: true }, 'one that is too large is left out');
+  t.match(many?.data, { emailAttachments: { length: 50 }, emailTruncated: true });
+});
+
+t.test('mail that breaks the rules is read as well as can be', async (t) => {
+  const mail = await mailServer(t, { plugins: [] });
+  const server = await opened(t);
+  const source = flow();
+  await publish(server, source);
+  await inState(server, await connect(server, mail), 'CONNECTED');
+  const up = await mail.down();
+  const deep = Array.from({ length: 200 }, (_, at) => `Content-Type: multipart/mixed; boundary=b${at}\n\n--b${at}\n`);
+  const odd: [string, object][] = [
+    [
+      '',
+      { emailSubject: '', emailSender: '', emailBody: '', emailRecipients: [], emailMessageId: null, emailDate: null },
+    ],
+    ['no header at all', {}],
+    ['Subject: =?utf-8?B?4pyTIHllcw==?=\nDate: yesterday\nFrom: <>\n\nx', { emailSubject: '✓ yes', emailDate: null }],
+    [
+      'From: a@x.example, b@x.example\nTo: team: c@x.example, D <d@x.example>;\n\nx',
+      {
+        emailSender: 'a@x.example',
+        emailRecipients: ['c@x.example', 'd@x.example'],
+      },
+    ],
+    [
+      'Subject: one\n two\nContent-Type: text/html\n\n<p>Pay <b>7</b>&nbsp;EUR</p><script>x()</script>',
+      {
+        emailSubject: 'one two',
+        emailBody: 'Pay 7\u00a0EUR',
+      },
+    ],
+    [message({ Subject: 'long' }, 'x'.repeat(1_100_000)), { emailSubject: 'long', emailTruncated: true }],
+    [deep.join(''), {}],
+    [
+      `Subject: {env.SECRET} \${1+1}\nContent-Type: text/plain; charset=nonsense\n\n\u0001{emailSender}`,
+      {
+        emailSubject: '{env.SECRET} ${1+1}',
+        emailBody: '\u0001{emailSender}',
+      },
+    ],
+    ['Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/plain\n\ncut off', { emailBody: 'cut off' }],
+  ];
+  for (const [raw] of odd) mail.deliver(raw);
+  await up();
+  const found = await runs(server, idIn(source), odd.length);
+  for (const [at, [, expected]] of odd.entries()) t.match(found[at]?.data, expected, `message ${at}`);
+});
+
+t.test('what can be wrong with a connection is told in a sentence', async (t) => {
+  const mail = await mailServer(t, { plugins: ['STARTTLS'] });
+  const plain = await mailServer(t);
+  const server = await opened(t);
+  const rows: [object, RegExp][] = [
+    [
+      { host: 'mail.invalid' },
+      /^(There is no host mail\.invalid: check its name|The host mail\.invalid can't be looked up)/,
+    ],
+    [{ port: 1 }, /^Nothing listens at 127\.0\.0\.1:1: check host and port/],
+    [{ tls: true }, /^127\.0\.0\.1:\d+ does not speak TLS from the start: use its TLS port/],
+    [{ password: 'hunter2' }, /^127\.0\.0\.1 refuses the login of testuser \(.*\): check user and password/],
+    [{ mailbox: 'Bills' }, /^testuser has no folder Bills .*: choose one of INBOX, Archive\.$/],
+    // Not called by its loopback name, a server is taken for one across the network.
+    [{ host: '0.0.0.0' }, /^The certificate of 0\.0\.0\.0:\d+ is not trusted \(.*\): .*NODE_EXTRA_CA_CERTS\.$/],
+    [{ host: '0.0.0.0', port: plain.port }, /offers no STARTTLS, and without it the password would cross the network/],
+  ];
+  for (const [at, [more, sentence]] of rows.entries()) {
+    const id = await connect(server, mail, { name: `c${at}`, ...more });
+    const { body } = await server.call('POST', `/admin/email-connections/${id}/test`);
+    t.match(body, { ok: false, problem: sentence, messages: null }, JSON.stringify(more));
+    const { status } = await inState(server, id, 'RETRYING');
+    t.match(status.problem, sentence);
+    t.notMatch(JSON.stringify(await shown(server, id)), /correct horse|hunter2/);
+  }
+  const id = await connect(server, mail);
+  const { body } = await server.call('POST', `/admin/email-connections/${id}/test`);
+  t.strictSame(body, { ok: true, problem: null, messages: 0 });
+});
+
+t.test('connections are for those who may manage them, in their organization', async (t) => {
+  const mail = await mailServer(t);
+  const dataDir = tempFolder(t);
+  const server = await opened(t, { dataDir });
+  const source = flow();
+  await publish(server, source);
+  const other = { organizationId: 'other', name: 'Other' };
+  await server.call('POST', '/admin/organizations', { key: server.system, body: other });
+  const [foreign, runner] = [await server.keyWith(['admin'], 'other'), await server.keyWith(['runner'])];
+  const id = await connect(server, mail, { name: 'mine' });
+  const path = `/admin/email-connections/${id}`;
+
+  t.equal((await server.call('GET', '/admin/email-connections', { key: runner })).status, 403);
+  for (const [method, at] of [
+    ['GET', path],
+    ['PATCH', path],
+    ['DELETE', path],
+    ['POST', `${path}/test`],
+  ] as const)
+    t.match(await server.call(method, at, { key: foreign, ...(method === 'PATCH' && { body: {} }) }), { status: 404 });
+  t.strictSame((await server.call('GET', '/admin/email-connections', { key: foreign })).body.items, []);
+  t.equal((await server.call('GET', '/admin/email-connections', { key: server.system })).body.items.length, 1);
+
+  const settings = { name: 'inbox', host: '127.0.0.1', port: mail.port, tls: false, user: USER, password: PASSWORD };
+  const theirs = await server.call('POST', '/admin/email-connections', { key: foreign, body: settings });
+  t.match(theirs, { status: 201, body: { flows: [] } }, 'a flow of another organization is not started');
+  for (const [name, value] of [
+    ['host', 'a b'],
+    ['user', 'a\r\nb'],
+    ['port', 0],
+    ['password', ''],
+    ['pass', 'x'],
+  ])
+    t.match(await server.call('POST', '/admin/email-connections', { body: { ...settings, [name as string]: value } }), {
+      status: 400,
+      body: { error: 'VALIDATION_ERROR' },
+    });
+
+  t.equal((await server.call('PATCH', path, { body: { name: 'inbox', mailbox: 'Archive' } })).body.name, 'inbox');
+  await inState(server, id, 'CONNECTED');
+  mail.deliver(message({ Subject: 'Put away' }), { folder: 'Archive' });
+  t.strictSame(await subjects(server, idIn(source), 1), ['Put away']);
+  t.equal((await server.call('DELETE', path)).status, 204);
+  t.equal((await server.call('GET', path)).status, 404);
+  t.strictSame([...server.stores.collections.all('emailPositions').keys()], [theirs.body.id]);
+  for (const name of readdirSync(dataDir, { recursive: true, withFileTypes: true }))
+    if (name.isFile()) t.notMatch(readFileSync(join(name.parentPath, name.name), 'latin1'), PASSWORD, name.name);
 });

@@ -1,9 +1,11 @@
+import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
 import { prepareWork } from '../../src/engine/index.ts';
 import type { JsonObject } from '../../src/engine/json.ts';
+import { mailServer, message, PASSWORD, USER } from '../daemon/imap.ts';
 import { models } from '../daemon/models.ts';
 import { pure } from './pure.ts';
-import { flowData, outside, refusal, service, serviceWith } from './service.ts';
+import { flowData, outside, Run, refusal, service, serviceWith } from './service.ts';
 
 t.test('invoice-intake', async (t) => {
   const archive = await outside(t);
@@ -82,6 +84,50 @@ t.test('invoice-intake', async (t) => {
       `What does "${mail.emailSubject}" of billing@acme.example say?`,
     );
   });
+});
+
+t.test('invoice-intake, from a real inbox', async (t) => {
+  const mail = await mailServer(t);
+  const own = await service(t, 'review-invoice', 'invoice-approval', 'invoice-intake');
+  const place = { host: '127.0.0.1', port: mail.port, tls: false, user: USER, password: PASSWORD };
+  const { id: connectionId } = await own.client.call('createEmailConnection', { body: { name: 'invoices', ...place } });
+  const isOpen = async () => {
+    const { status, flows } = await own.client.call('getEmailConnection', { params: { connectionId } });
+    return status.state === 'CONNECTED' && flows.length === 1;
+  };
+  while (!(await isOpen())) await setTimeout(5);
+
+  const known = {
+    From: 'Acme Billing <billing@acme.example>',
+    To: 'invoices@shop.example, Books <books@shop.example>',
+  };
+  mail.deliver(message({ ...known, Subject: 'Newsletter' }, 'Amount: 1'));
+  mail.deliver(message({ ...known, Subject: 'Your invoice AC-1' }, 'Hello,\n\nAmount: 250\nThank you\n'));
+  const encoded = '=?utf-8?Q?Invoice_{env.SECRET}_f=C3=BCr_AC-2?=';
+  mail.deliver(message({ ...known, Subject: encoded }, 'Amount: EUR 1.234,50\n'));
+  mail.deliver(message({ ...known, Subject: 'Invoice' }, 'As agreed.'));
+
+  const runs = await own.until(async () => {
+    const { items } = await own.client.call('listInstances', { query: { limit: 10 } });
+    const mine = items.filter(({ processName }) => processName === 'Invoice intake').reverse();
+    return mine.length === 3 ? mine.map(({ processInstanceId }) => new Run(own, processInstanceId, '')) : undefined;
+  });
+  const [small, large, unreadable] = runs as [Run, Run, Run];
+  t.match((await small.ended()).data['entry'], {
+    subject: 'Your invoice AC-1',
+    recipients: ['invoices@shop.example', 'books@shop.example'],
+    invoice: { amount: 250, number: 'AC-1' },
+    status: 'accepted',
+  });
+  t.match((await small.now()).trigger, { type: 'email', connectionName: 'invoices', uid: 2 });
+  await large.reached('approval');
+  t.match((await large.now()).data, {
+    emailSubject: 'Invoice {env.SECRET} für AC-2',
+    invoice: { amount: 1234.5, number: 'AC-2' },
+  });
+  await unreadable.reached('fixData');
+  await unreadable.submit({ processInstanceId: unreadable.id, nodeId: 'fixData' }, 'CANCEL', {});
+  t.match((await unreadable.ended()).data, { status: 'dropped' });
 });
 
 t.test('llm-triage, up to the model', async (t) => {

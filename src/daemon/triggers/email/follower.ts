@@ -120,13 +120,20 @@ export class InboxFollower {
     if (this.#status.problem !== error.message) this.#warn(error);
     const retryAt = new Date(clock.now() + wait).toISOString();
     this.#status = { ...this.#now('RETRYING', error.message), retryAt };
-    await new Promise<void>((resolve) => {
-      const cancel = clock.after(wait, resolve);
-      const stop = () => {
+    await this.#pause(wait);
+  }
+
+  /** Shorter when it is closed meanwhile. */
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#stopped;
+    return new Promise((resolve) => {
+      const over = () => {
         cancel();
+        signal.removeEventListener('abort', over);
         resolve();
       };
-      this.#stopped.signal.addEventListener('abort', stop, { once: true });
+      const cancel = this.#parts.clock.after(ms, over);
+      signal.addEventListener('abort', over);
     });
   }
 
