@@ -495,7 +495,7 @@ t.test('permissions', async (t) => {
       t.strictSame((await server.call('GET', list, { key })).body.items, [], list);
     t.equal((await server.call('GET', `/process/instance/${id}`)).body.stateCd, 0, 'and nothing happened to it');
     const taken = await publish(server, shortFlow(), { key });
-    t.equal(codeOf(taken), 'CONFLICT');
+    t.equal(codeOf(taken), 'FORBIDDEN');
     t.equal(codeOf(await server.call('GET', '/admin/keys?organizationId=default', { key })), 'FORBIDDEN');
   });
 });

@@ -60,7 +60,7 @@ export const flowRoutes = {
     }),
     body: { kind: 'flow', schema: FlowFile },
     answer: { kind: 'json', status: 200, schema: Published },
-    errors: ['CONFLICT'],
+    errors: [],
   },
   activateFlow: {
     summary: 'Chooses the active version of an environment.',

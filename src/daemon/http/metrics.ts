@@ -22,6 +22,11 @@ export class RequestCounts {
 
 type Sample = readonly [labels: string, value: number];
 
+/** That it runs: what may be told to one of several organizations, as all other counts are of all of them together. */
+export const metricsOfOne = ({ version }: Pick<Measured, 'version'>): string =>
+  metric('wfx_info', 'gauge', 'The version that runs.', [[`version="${version}"`, 1]]) +
+  gauge('process_uptime_seconds', 'Seconds since the start.', process.uptime());
+
 /** What the daemon counts, in Prometheus' text format. */
 export function metricsText({ runtime, journal, requests, openStreams, version }: Measured): string {
   const memory = process.memoryUsage();

@@ -107,7 +107,7 @@ export class DefinitionStore {
 
   /**
    * Publishes a flow file: a new version, unless an active version of the flow has the same content, which is then made active
-   * where it is not yet. VALIDATION_ERROR with every error of the file; CONFLICT when the id belongs to another organization.
+   * where it is not yet. VALIDATION_ERROR with every error of the file; FORBIDDEN when the id belongs to another organization.
    */
   publish(request: PublishRequest): Promise<PublishResult> {
     const { flow, problems } = compile(request.source);
@@ -202,7 +202,7 @@ function ownerOf(processId: string, known: FlowRecord | undefined, asked: string
   }
   if (asked !== undefined && asked !== known.organizationId)
     throw new Refusal(
-      'CONFLICT',
+      'FORBIDDEN',
       `The flow id ${processId} belongs to another organization: give the flow an id of its own.`,
     );
   return known.organizationId;

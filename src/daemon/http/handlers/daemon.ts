@@ -1,9 +1,10 @@
 import { openApi } from '../../../contract/openapi.ts';
 import type { Handlers, Services } from '../handler.ts';
+import { metricsOfOne } from '../metrics.ts';
 
 type Names = 'whoami' | 'healthLive' | 'healthReady' | 'metrics' | 'openapi';
 
-export function daemonHandlers({ metrics, version, daemonId, runtime }: Services): Handlers<Names> {
+export function daemonHandlers({ metrics, version, daemonId, runtime, stores }: Services): Handlers<Names> {
   const description = openApi(version);
   return {
     whoami: ({ caller }) => ({
@@ -19,7 +20,8 @@ export function daemonHandlers({ metrics, version, daemonId, runtime }: Services
       await runtime.ready();
       return { status: 'ok', version, daemonId };
     },
-    metrics,
+    metrics: ({ caller: { organizationId } }) =>
+      organizationId !== undefined && stores.organizations.list().length > 1 ? metricsOfOne({ version }) : metrics(),
     openapi: () => description,
   };
 }
