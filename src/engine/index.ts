@@ -14,4 +14,4 @@ export type { WorkKind } from './node.ts';
 export { type ActivationPending, type Pending, pending, prepareWork, workKind } from './pending.ts';
 export type { Activation, Failure, Owed, Purpose, State, Subscription, Timer } from './state.ts';
 export { restoreState, storedState } from './stored.ts';
-export { type NodeRecord, ViewFold } from './view.ts';
+export { type NodeRecord, PastFold, ViewFold } from './view.ts';

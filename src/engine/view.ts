@@ -3,6 +3,7 @@ import { find } from './body.ts';
 import { type Draft, emptyDraft } from './draft.ts';
 import type { Event } from './event.ts';
 import type { Flow } from './flow.ts';
+import { LogFold } from './log.ts';
 import type { State } from './state.ts';
 
 /** One node instance of a history, in the order they began. */
@@ -67,5 +68,24 @@ export class ViewFold {
     if (!Object.hasOwn(ENDED, event.type)) return;
     record.statusCd = ENDED[event.type as keyof typeof ENDED];
     record.endTime = at;
+  }
+}
+
+/** The instance resource as it was once its log had `entries` entries, until the next one came. */
+export class PastFold {
+  readonly view: ViewFold;
+  readonly #log: LogFold;
+  #left: number;
+
+  constructor(flow: Flow, entries: number) {
+    this.view = new ViewFold(flow);
+    this.#log = new LogFold(flow);
+    this.#left = entries;
+  }
+
+  next(event: Event, at: number): void {
+    if (this.#left < 0) return;
+    if (this.#log.next(event, at) !== undefined) this.#left -= 1;
+    if (this.#left >= 0) this.view.next(event, at);
   }
 }

@@ -61,7 +61,10 @@ function useSeconds(app: App): void {
 
 function header(app: App, width: number): string {
   const { paint } = app.settings;
-  const trail = app.trail.map((title) => plain(title, 60)).join(' › ');
+  const trail = trailOf(
+    app.trail.map((title) => plain(title, 60)),
+    width - 40,
+  );
   const left: Span[] = [
     { text: ' wfx ', tone: 'title' },
     { text: `${trail} `, tone: 'accent' },
@@ -69,6 +72,12 @@ function header(app: App, width: number): string {
   ];
   const readOnly: Span[] = app.readOnly ? [{ text: ' read-only ', tone: 'warn' }] : [];
   return betweenEnds(paint, left, [...readOnly, ...connection(app, width)], width, 'bar');
+}
+
+/** The way here; where it is long, its beginning and its end. */
+function trailOf(titles: readonly string[], width: number): string {
+  const whole = titles.join(' › ');
+  return titles.length < 3 || widthOf(whole) <= width ? whole : [titles[0], '…', titles.at(-1)].join(' › ');
 }
 
 function connection({ live, place }: App, width: number): readonly Span[] {

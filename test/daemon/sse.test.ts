@@ -126,6 +126,25 @@ t.test('the log of an execution', async (t) => {
     t.equal((await open(server, logs(id), { 'last-event-id': String(last) })).status, 204);
   });
 
+  t.test('an instance can be read as it was at each entry', async (t) => {
+    const id = await start(server, SHORT, { who: 'Ada' });
+    const entries = (await (await open(server, logs(id))).all()).filter(({ event }) => event === 'log');
+    const now = (await server.call('GET', `/process/instance/${id}`)).body;
+    for (const [i, { data }] of entries.entries()) {
+      const { nodeId, message, variables } = JSON.parse(data);
+      const then = (await server.call('GET', `/process/instance/${id}?at=${i + 1}`)).body;
+      if (i + 1 === entries.length) t.strictSame(then, now, 'at the last entry it is as it is');
+      else t.match(then, { processInstanceId: id, stateCd: 0, endTime: undefined });
+      if (variables !== undefined) t.strictSame(then.data, variables);
+      const { statusCd } = then.nodes.find((node: { nodeId: string }) => node.nodeId === nodeId);
+      if (message === 'completed') t.equal(statusCd, 2);
+      if (message === 'started') t.equal(statusCd, 0);
+    }
+    t.strictSame((await server.call('GET', `/process/instance/${id}?at=999`)).body, now);
+    for (const odd of ['0', '-1', 'x', '1.5'])
+      t.equal((await server.call('GET', `/process/instance/${id}?at=${odd}`)).status, 400, odd);
+  });
+
   t.test('an id that the log never gave starts from the beginning', async (t) => {
     const ended = await start(server, SHORT);
     const events = await (await open(server, logs(ended))).all();

@@ -70,15 +70,45 @@ t.test('runs: live, filtered, opened, and back', async (t) => {
     await tui.shows(/◷ Review order/);
     golden(t, 'run-80x24', tui.screen());
     tui.type('2');
+    await tui.shows(/◷ Review order[\s\S]*○ │ │ Approved, and within/);
+    golden(t, 'graph-80x24', tui.screen());
+    tui.type('3');
     await tui.shows(/waiting for input: Approve order/);
     tui.type('v');
     await tui.shows(/Nothing was logged/);
-    tui.type('3');
+    tui.type('4');
     await tui.shows(/order: \{/);
     tui.type('gj');
     tui.press('enter');
     tui.press('escape');
     await tui.shows(/Reshape JSON/);
+  });
+
+  await t.test('[ and ] step through the past: graph, variables and log as they were then', async (t) => {
+    tui.type('gj');
+    tui.press('enter');
+    await tui.shows(/✓ Completed {3}took/);
+    tui.type('2[');
+    await tui.shows(/◀ step (\d+) of \1 /);
+    tui.type('[');
+    await tui.shows(/◀ step \d+ of \d+ .*: started[\s\S]*● done/);
+    t.match(tui.screen(), /● Running/, 'it had not ended then');
+    tui.type('{');
+    await tui.shows(/◀ step 1 of[\s\S]*● start[\s\S]*○ done/);
+    tui.type('3');
+    await tui.hides(/completed/);
+    tui.type(']');
+    await tui.shows(/step 2 of[\s\S]*start +completed/);
+    tui.type('4');
+    for (let step = 3; !/◀.*: set /.test(tui.screen()) && step < 12; step += 1) {
+      tui.type(']');
+      await tui.shows(new RegExp(`step ${step} of`));
+    }
+    golden(t, 'past-80x24', await tui.shows(/~/));
+    tui.type('}');
+    await tui.shows(/✓ Completed {3}took/);
+    tui.press('escape');
+    await tui.shows(/Order approval/);
   });
 
   await t.test('? shows every key, from the table that the keys go by', async () => {

@@ -51,10 +51,18 @@ export function add(command: Command, wfx: Wfx): void {
     .command('show')
     .description('Show a run: its state, nodes, variables and error.')
     .argument(...INSTANCE_ID)
-    .addHelpText('after', examples(['wfx instance show ID -o json', 'the resource as the API gives it']))
-    .action(async (id: string) => {
+    .option('--at <entry>', 'as it was once its log had so many entries', entryOf)
+    .addHelpText(
+      'after',
+      examples(
+        ['wfx instance show ID -o json', 'the resource as the API gives it'],
+        ['wfx instance show ID --at 12', 'as it was after the twelfth entry of its log'],
+      ),
+    )
+    .action(async (id: string, { at }: { readonly at?: number }) => {
       const client = await wfx.client();
-      showInstance(wfx, await client.call('getInstance', { params: { processInstanceId: id } }));
+      const query = at === undefined ? {} : { at };
+      showInstance(wfx, await client.call('getInstance', { params: { processInstanceId: id }, query }));
     });
   command
     .command('logs')
@@ -95,6 +103,11 @@ export function add(command: Command, wfx: Wfx): void {
       ),
     )
     .action((id: string, options: RetryOptions) => retry(wfx, id, options));
+}
+
+function entryOf(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw usage(`--at takes the number of a log entry, from 1, not “${text}”.`);
 }
 
 async function list(wfx: Wfx, options: ListOptions): Promise<void> {

@@ -68,6 +68,12 @@ export const Instance = Type.Object({
   nodes: Type.Array(NodeInstance, { description: 'In the order they began.' }),
 });
 
+export const PastQuery = Type.Object({
+  at: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'As it was once its log had so many entries, until the next one came.' }),
+  ),
+});
+
 export const InstanceQuery = Type.Object({
   state: Type.Optional(Type.Integer({ minimum: 0, maximum: 3, description: 'A stateCd.' })),
   environment: Type.Optional(Type.Enum(['DEVELOPMENT', 'PRODUCTION'])),

@@ -22,8 +22,11 @@ export interface Runtime {
   retry(organizationId: string | undefined, instanceId: string, request: RetryRequest): Promise<Started>;
   event(request: EventRequest): Promise<EventAnswer>;
 
-  /** The instance resource, folded from durable history; undefined when unknown or of another organization. */
-  instance(organizationId: string | undefined, instanceId: string): Promise<InstanceView | undefined>;
+  /**
+   * The instance resource, folded from durable history, as it is or as it was once its log had `entries` entries; undefined
+   * when unknown or of another organization.
+   */
+  instance(organizationId: string | undefined, instanceId: string, entries?: number): Promise<InstanceView | undefined>;
   /** Newest first. `cursor` is a `nextCursor` given before. */
   instances(query: InstanceQuery): Promise<Page<InstanceSummary>>;
   /** Waiting Input Nodes and User Tasks, oldest first. */

@@ -78,7 +78,7 @@ function door(committer: Committer, { journal }: RuntimeOptions): Runtime {
     },
 
     event: (request) => sendEvent(committer, request),
-    instance: (organizationId, id) => reads.instance(organizationId, id),
+    instance: (organizationId, id, entries) => reads.instance(organizationId, id, entries),
     instances: (query) => reads.instances(query),
     tasks: (query) => committer.waiting.tasks.list(query),
     log: (organizationId, id, after, signal) => reads.log(organizationId, id, after, signal),

@@ -1,5 +1,5 @@
 import type { Flow } from '../../engine/flow.ts';
-import { type Event, LogFold, type State, unfolded, ViewFold } from '../../engine/index.ts';
+import { type Event, LogFold, PastFold, type State, unfolded, ViewFold } from '../../engine/index.ts';
 import type { JournalPort, StoredEvents } from '../ports.ts';
 import {
   type Definitions,
@@ -29,8 +29,12 @@ export class Reads {
     this.#memory = memory;
   }
 
-  async instance(organizationId: string | undefined, id: string): Promise<InstanceView | undefined> {
-    const view = await this.fold(id, (flow) => new ViewFold(flow));
+  /** As it is, or as it was once its log had `entries` entries. */
+  async instance(organizationId: string | undefined, id: string, entries?: number): Promise<InstanceView | undefined> {
+    const view =
+      entries === undefined
+        ? await this.fold(id, (flow) => new ViewFold(flow))
+        : (await this.fold(id, (flow) => new PastFold(flow, entries)))?.view;
     if (view === undefined || !belongs(view.state, organizationId)) return undefined;
     const nodes = view.nodes.map(({ startTime, endTime, ...node }) => ({
       ...node,

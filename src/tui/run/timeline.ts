@@ -18,17 +18,29 @@ export class Timeline implements Pane {
   readonly name = 'timeline';
   readonly #paint: () => Paint;
   readonly #nodes: () => readonly NodeInstance[];
+  /** The moment that is looked at; undefined: now. */
+  readonly #moment: () => string | undefined;
   readonly #window = new Window();
   /** While nobody has moved in it, it shows what comes last. */
   #follows = true;
 
-  constructor(paint: () => Paint, nodes: () => readonly NodeInstance[]) {
+  constructor(
+    paint: () => Paint,
+    nodes: () => readonly NodeInstance[],
+    moment: () => string | undefined = () => undefined,
+  ) {
     this.#paint = paint;
     this.#nodes = nodes;
+    this.#moment = moment;
   }
 
   get chosen(): NodeInstance | undefined {
     return this.#nodes()[this.#window.at];
+  }
+
+  /** Shows what comes last again. */
+  follow(): void {
+    this.#follows = true;
   }
 
   bindings(): readonly Binding[] {
@@ -50,16 +62,17 @@ export class Timeline implements Pane {
     this.#window.fit(nodes.length, height);
     const { top } = this.#window;
     const start = Date.parse(nodes[0]?.startTime ?? new Date().toISOString());
-    const end = Math.max(...nodes.slice(-200).map(endOf), start + 1);
+    const now = Date.parse(this.#moment() ?? new Date().toISOString());
+    const end = Math.max(...nodes.slice(-200).map((node) => endOf(node, now)), start + 1);
     return nodes.slice(top, top + height).map((node, i) => {
       const chosen = focused && top + i === this.#window.at;
-      const spans = [...this.#columns(node, width), ...bar(node, start, end, width)];
+      const spans = [...this.#columns(node, now, width), ...bar(node, { start, end, now }, width)];
       return lineOf(this.#paint(), spans, width, chosen ? 'selected' : undefined);
     });
   }
 
-  #columns(node: NodeInstance, width: number): readonly Span[] {
-    const took = brief(endOf(node) - Date.parse(node.startTime));
+  #columns(node: NodeInstance, now: number, width: number): readonly Span[] {
+    const took = brief(endOf(node, now) - Date.parse(node.startTime));
     const name = Math.max(12, Math.min(34, Math.floor(width * 0.35)));
     return [
       { text: ` ${statusSign(node.statusCd)} `, tone: statusTone(node.statusCd) },
@@ -71,16 +84,22 @@ export class Timeline implements Pane {
   }
 }
 
-const endOf = ({ endTime }: NodeInstance): number => (endTime === undefined ? Date.now() : Date.parse(endTime));
+const endOf = ({ endTime }: NodeInstance, now: number): number => (endTime === undefined ? now : Date.parse(endTime));
+
+interface Stretch {
+  readonly start: number;
+  readonly end: number;
+  readonly now: number;
+}
 
 /** When a node ran, between the beginning of the run and its end. */
-function bar(node: NodeInstance, start: number, end: number, width: number): readonly Span[] {
+function bar(node: NodeInstance, { start, end, now }: Stretch, width: number): readonly Span[] {
   const used = 3 + Math.max(12, Math.min(34, Math.floor(width * 0.35))) + (width < TYPE_FROM ? 1 : 16) + 12;
   const room = width - used - 1;
   if (width < BAR_FROM || room < 6) return [];
   const place = (at: number): number => Math.floor(((at - start) / (end - start)) * room);
   const from = Math.max(0, Math.min(room - 1, place(Date.parse(node.startTime))));
-  const to = Math.max(from + 1, Math.min(room, place(endOf(node))));
+  const to = Math.max(from + 1, Math.min(room, place(endOf(node, now))));
   const fill = node.endTime === undefined ? '▒' : '━';
   return [{ text: ' '.repeat(from) }, { text: fill.repeat(to - from), tone: statusTone(node.statusCd) }];
 }

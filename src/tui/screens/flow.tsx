@@ -8,6 +8,7 @@ import type { App } from '../app.ts';
 import type { Binding, Key } from '../keys.ts';
 import { cell, lineOf, type Span } from '../line.ts';
 import type { Screen, Size } from '../panel.ts';
+import { GraphPane } from '../parts/graph-pane.ts';
 import { Lines } from '../parts/lines.tsx';
 import { ListPane, TextPane } from '../parts/list-pane.ts';
 import { Panes } from '../parts/panes.ts';
@@ -50,6 +51,7 @@ export class FlowScreen implements Screen {
   readonly #panes: Panes;
   readonly #versions: ListPane<FlowVersion>;
   readonly #source: TextPane;
+  readonly #graph: GraphPane;
   #flow: FlowDefinition | undefined;
   #items: readonly FlowVersion[] = [];
   /** The version whose source is shown; undefined: the newest. */
@@ -73,7 +75,8 @@ export class FlowScreen implements Screen {
     });
     this.#source = new TextPane('source', paint, () => this.#flow?.source ?? '');
     const triggers = new TextPane('triggers', paint, () => (this.#flow === undefined ? '' : triggerText(this.#flow)));
-    this.#panes = new Panes([this.#versions], [this.#source, triggers]);
+    this.#graph = new GraphPane(paint, () => undefined);
+    this.#panes = new Panes([this.#versions], [this.#graph, this.#source, triggers]);
   }
 
   open(): void {
@@ -93,6 +96,7 @@ export class FlowScreen implements Screen {
       ]);
       this.#flow = flow;
       this.#items = versions.items;
+      await this.#graph.draw(flow.source);
       this.#app.changed();
     } catch (error) {
       this.#app.fail(error);

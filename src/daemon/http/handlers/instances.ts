@@ -59,8 +59,8 @@ export function instanceHandlers({ runtime, stores }: Services): Handlers<Names>
       return runtime.instances({ ...queryOf(caller.organizationId, query), processId });
     },
 
-    async getInstance({ caller, params: { processInstanceId } }) {
-      const instance = await runtime.instance(caller.organizationId, processInstanceId);
+    async getInstance({ caller, params: { processInstanceId }, query: { at } }) {
+      const instance = await runtime.instance(caller.organizationId, processInstanceId, at);
       if (instance === undefined) throw unknownId('processInstanceId', processInstanceId);
       return instance;
     },
