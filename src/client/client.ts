@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ENDPOINTS, pathOf, type RouteName } from '../contract/endpoints.ts';
 import type {
@@ -34,6 +35,13 @@ export interface StreamOptions {
 export type LogItem =
   | { readonly kind: 'entry'; readonly id: string; readonly entry: LogEntry }
   | { readonly kind: 'end'; readonly end: LogEnd };
+
+/** What an address of a webhook answered. */
+export interface Delivered {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
 
 interface Loose {
   readonly params?: Readonly<Record<string, string>>;
@@ -75,6 +83,20 @@ export class Client {
     const target = await this.#target();
     const answer = await accepted(await exchange(target, ask), target.url);
     return text ? (await bodyOf(answer, target.url)).toString('utf8') : jsonOf(answer, target.url);
+  }
+
+  /**
+   * Brings a delivery to a webhook's address as its sender made it, and without a credential: its signature is all that
+   * speaks for it. What the daemon answers, whatever its status.
+   */
+  async deliver(
+    path: string,
+    { headers, body, signal }: Pick<Exchange, 'headers' | 'body' | 'signal'>,
+  ): Promise<Delivered> {
+    const { url, tls } = await this.#target();
+    const ask: Exchange = { method: 'POST', path, signal, body, ...(headers && { headers }) };
+    const answer = await exchange({ url, tls }, ask);
+    return { status: answer.statusCode ?? 0, headers: answer.headers, body: await bodyOf(answer, url) };
   }
 
   /** The content of an uploaded file. */

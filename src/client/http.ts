@@ -1,5 +1,6 @@
-import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http';
+import { Agent, type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { isIP } from 'node:net';
+import { Readable } from 'node:stream';
 import type { PeerCertificate } from 'node:tls';
 import { ApiError, UnreachableError, unreachable } from './errors.ts';
 
@@ -17,7 +18,8 @@ export interface Exchange {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Buffer | string | undefined;
+  /** A stream is passed on as it comes; its length, where it is known, is among the headers. */
+  readonly body?: Buffer | string | Readable | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Until the answer's headers are there. */
   readonly timeoutMs?: number;
@@ -46,8 +48,17 @@ export async function exchange(target: Target, { timeoutMs = 30_000, ...ask }: E
       clearTimeout(timer);
       reject(unreachable(target.url, error));
     });
-    sent.end(ask.body);
+    if (ask.body instanceof Readable) passOn(ask.body, sent);
+    else sent.end(ask.body);
   });
+}
+
+/** What is cut off on the way in is cut off on the way out; an answer that comes before the body's end is the last word. */
+function passOn(body: Readable, sent: ClientRequest): void {
+  body.pipe(sent);
+  body.once('close', () => body.readableEnded || sent.destroy());
+  sent.once('response', (answer) => answer.once('end', () => sent.writableFinished || sent.destroy()));
+  sent.once('close', () => body.unpipe(sent).resume());
 }
 
 function addressOf(target: Target, ask: Exchange): URL {
@@ -60,7 +71,8 @@ function addressOf(target: Target, ask: Exchange): URL {
 
 function optionsOf(target: Target, ask: Exchange): RequestOptions {
   const key = target.apiKey === undefined ? {} : { 'x-api-key': target.apiKey };
-  const length = ask.body === undefined ? {} : { 'content-length': Buffer.byteLength(ask.body) };
+  const isWhole = ask.body !== undefined && !(ask.body instanceof Readable);
+  const length = isWhole ? { 'content-length': Buffer.byteLength(ask.body as Buffer | string) } : {};
   return {
     method: ask.method,
     headers: { accept: 'application/json', ...key, ...length, ...ask.headers },

@@ -13,6 +13,7 @@ export function add(command: Command, wfx: Wfx): void {
   addRegistrations(command, wfx);
   addDeliveries(command, wfx);
   addTrigger(command, wfx);
+  addTunnel(command, wfx);
 }
 
 function addRegistrations(command: Command, wfx: Wfx): void {
@@ -137,4 +138,40 @@ function addTrigger(command: Command, wfx: Wfx): void {
       const { trigger } = await import('../webhook/trigger.ts');
       await trigger(wfx, provider, event, options);
     });
+}
+
+function addTunnel(command: Command, wfx: Wfx): void {
+  command
+    .command('tunnel')
+    .description(
+      'Make webhooks of this machine reachable from outside, and show deliveries as they come, until Ctrl-C. Nothing else of the daemon can be reached through it.',
+    )
+    .argument(
+      '[tunnel]',
+      'cloudflared, ngrok, smee, a smee channel, ssh:USER@HOST, or a command with {port} in it (default: cloudflared or ngrok, whichever is installed)',
+    )
+    .option('-w, --webhook <webhook>', 'only of this webhook: its name or id')
+    .option(ENVIRONMENT, 'only the address of DEVELOPMENT or PRODUCTION')
+    .option('--public-url <url>', 'the address, where the program does not print it')
+    .option(
+      '--url-pattern <regex>',
+      'where a program prints several addresses: which one; the first group, if there is one',
+    )
+    .option('--remote-port <port>', 'ssh: the port over there (default: 80)')
+    .addHelpText(
+      'after',
+      examples(
+        ['wfx webhook tunnel', 'through cloudflared or ngrok'],
+        ['wfx webhook tunnel smee -w shop-repo', 'without installing anything; see docs/webhooks.md on signatures'],
+        ['wfx webhook tunnel ssh:nokey@localhost.run', 'a service that speaks ssh'],
+        [
+          'wfx webhook tunnel ssh:me@example.com --remote-port 8080 --public-url https://hooks.example.com',
+          'your server',
+        ],
+        ["wfx webhook tunnel 'bore local {port} --to bore.example.com'", 'any program that prints an address'],
+      ),
+    )
+    .action(async (name: string | undefined, options) =>
+      (await import('../webhook/tunnel.ts')).tunnel(wfx, name, options),
+    );
 }

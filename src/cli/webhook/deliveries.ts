@@ -1,8 +1,9 @@
-import { type Client, plain, plainJson, plainLines } from '../../client/index.ts';
+import { type Client, plain, plainJson, plainLines, type StreamOptions } from '../../client/index.ts';
 import type { Delivery, DeliverySummary, Webhook } from '../../contract/types.ts';
 import { clockTime, shownTime } from '../../terminal/shown.ts';
 import { padded } from '../../terminal/width.ts';
-import { EXIT, usage } from '../exit.ts';
+import { usage } from '../exit.ts';
+import { untilInterrupted } from '../interrupt.ts';
 import type { Io } from '../io.ts';
 import { printFields, printTable } from '../table.ts';
 import type { Wfx } from '../wfx.ts';
@@ -93,19 +94,9 @@ async function follow(
   webhook: Webhook | undefined,
   verdict: string | undefined,
 ): Promise<void> {
-  const stop = new AbortController();
-  const onInterrupt = (): void => stop.abort();
-  process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt);
   if (!wfx.json)
     wfx.io.note(`Waiting for deliveries${webhook === undefined ? '' : ` to ${webhook.name}`} (Ctrl-C stops).`);
-  try {
-    await showLive(wfx, client, { webhookId: webhook?.id, verdict }, stop.signal);
-  } catch (error) {
-    if (!stop.signal.aborted) throw error;
-    process.exitCode = EXIT.interrupted;
-  } finally {
-    process.removeListener('SIGINT', onInterrupt).removeListener('SIGTERM', onInterrupt);
-  }
+  await untilInterrupted((signal) => showLive(wfx, client, { webhookId: webhook?.id, verdict }, { signal }));
 }
 
 interface Shown {
@@ -118,10 +109,10 @@ export async function showLive(
   wfx: Wfx,
   client: Client,
   { webhookId, verdict }: Shown,
-  signal: AbortSignal,
+  options: Pick<StreamOptions, 'signal' | 'onConnected'>,
 ): Promise<void> {
   const onReconnecting = ({ reason }: { readonly reason: string }): void => wfx.io.warn(`${reason}; trying again`);
-  for await (const delivery of client.deliveries(webhookId, { signal, onReconnecting })) {
+  for await (const delivery of client.deliveries(webhookId, { ...options, onReconnecting })) {
     if (verdict !== undefined && delivery.verdict !== verdict) continue;
     wfx.io.print(wfx.json ? plainJson(delivery) : deliveryLine(wfx.io, delivery));
   }

@@ -3,9 +3,9 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { execa } from 'execa';
 import { isObject, type Json, type JsonObject } from '../../engine/json.ts';
+import { createProcessGroups, type ProcessGroups } from '../../process-groups.ts';
 import { type ExecutorContext, type Service, WorkError } from './executor.ts';
 import { keepEnd, keepStart } from './output.ts';
-import { createProcessGroups, type ProcessGroups } from './process-groups.ts';
 
 /** Bytes that are kept of each of stdout and stderr; the rest is read and thrown away. */
 const MAX_OUTPUT = 1024 * 1024;

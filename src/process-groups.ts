@@ -6,13 +6,13 @@ const LOOK_EVERY_MS = 25;
 
 export interface ProcessGroups {
   /**
-   * Resolves as `ended` does. When `signal` aborts, or after `longest` ms, the whole process group gets SIGTERM, and
+   * Resolves as `ended` does. When `signal` aborts, or after `longest` ms where that is given, the whole process group gets SIGTERM, and
    * SIGKILL 5 s later; then it resolves only when nothing of the group is left.
    */
   watch<T>(
     child: { readonly pid?: number | undefined },
     signal: AbortSignal,
-    longest: number,
+    longest: number | undefined,
     ended: PromiseLike<T>,
   ): Promise<T>;
   /** Kills what is left of all groups. */
@@ -22,7 +22,7 @@ export interface ProcessGroups {
 /** Ends commands together with everything that they started (semantics 23). */
 export function createProcessGroups(): ProcessGroups {
   const live = new Set<number>();
-  // A daemon that ends without `close` leaves nothing running that the next one would start a second time.
+  // A process that ends without `close` leaves nothing running that the next one would start a second time.
   const killAll = (): void => {
     for (const pid of live) send(pid, 'SIGKILL');
   };
@@ -36,7 +36,7 @@ export function createProcessGroups(): ProcessGroups {
       const stop = (): void => {
         stopping ??= endGroup(pid);
       };
-      const timer = setTimeout(stop, longest);
+      const timer = longest === undefined ? undefined : setTimeout(stop, longest);
       if (signal.aborted) stop();
       signal.addEventListener('abort', stop);
       try {
