@@ -119,6 +119,7 @@ t.test('runs: live, filtered, opened, and back', async (t) => {
   });
 
   await t.test('a resize redraws all, wide and narrow', async (t) => {
+    tui.type('g');
     tui.press('enter');
     await tui.shows(/◷ Review order/);
     tui.resize(160, 40);
