@@ -80,6 +80,9 @@ export const ENDPOINTS = {
   deleteOrganization: { method: 'DELETE', path: '/admin/organizations/{organizationId}' },
 
   whoami: { method: 'GET', path: '/auth/whoami' },
+  signIn: { method: 'GET', path: '/auth/login' },
+  signInCallback: { method: 'GET', path: '/auth/callback' },
+  signInSettings: { method: 'GET', path: '/auth/settings' },
   healthLive: { method: 'GET', path: '/health/live' },
   healthReady: { method: 'GET', path: '/health/ready' },
   metrics: { method: 'GET', path: '/metrics' },

@@ -103,9 +103,10 @@ function contentOf(answer: AnswerSpec): JsonObject | undefined {
     case 'stream':
       return { 'text/event-stream': { schema: json(answer.schema) } };
     case 'text':
-      return { 'text/plain': { schema: { type: 'string' } } };
+      return { [answer.contentType.split(';', 1)[0] ?? '']: { schema: { type: 'string' } } };
     case 'bytes':
       return { '*/*': {} };
+    case 'redirect':
     case 'none':
       return undefined;
   }

@@ -1,5 +1,6 @@
 import type { RouteName } from './endpoints.ts';
 import { adminRoutes } from './routes/admin.ts';
+import { authRoutes } from './routes/auth.ts';
 import { daemonRoutes } from './routes/daemon.ts';
 import { emailConnectionRoutes } from './routes/email-connections.ts';
 import { flowRoutes } from './routes/flows.ts';
@@ -18,6 +19,7 @@ export const ROUTES = {
   ...adminRoutes,
   ...webhookRoutes,
   ...emailConnectionRoutes,
+  ...authRoutes,
   ...daemonRoutes,
 } satisfies Record<RouteName, RouteSpec>;
 

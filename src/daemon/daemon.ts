@@ -8,8 +8,6 @@ import type { Logger } from 'pino';
 import { watchHandlers } from '../handlers/folder.ts';
 import { VERSION } from '../version.ts';
 import { RateLimits } from './auth/limits.ts';
-import type { Oidc } from './auth/oidc.ts';
-import type { OidcSettings } from './auth/oidc-settings.ts';
 import { bootstrap } from './bootstrap.ts';
 import type { Config } from './config.ts';
 import { metricsText, RequestCounts } from './http/metrics.ts';
@@ -146,9 +144,10 @@ async function certified(files: TlsFiles): Promise<Certificate> {
 }
 
 /** Loaded only where people sign in. */
-async function signIn(settings: OidcSettings, { organizations }: Stores, log: Logger): Promise<Oidc> {
+async function openSignIn({ oidc: settings, allowedOrigins }: Config, { organizations }: Stores, log: Logger) {
+  if (settings === undefined) return undefined;
   const { openOidc } = await import('./auth/oidc.ts');
-  return openOidc({ settings, organizations, log });
+  return openOidc({ settings, organizations, allowedOrigins, log });
 }
 
 /** Listens, and says where; resolves with the address. */
@@ -167,7 +166,7 @@ async function serve(
     runtime,
     stores,
     limits: new RateLimits(),
-    oidc: config.oidc && (await signIn(config.oidc, stores, log)),
+    oidc: await openSignIn(config, stores, log),
     streams,
     workers,
     triggers,

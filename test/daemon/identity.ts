@@ -16,6 +16,8 @@ export interface Identity {
   sign(claims?: object, header?: Partial<JWTHeaderParameters>): Promise<string>;
   /** A token that the provider itself made, for a program. */
   machineToken(): Promise<string>;
+  /** Makes the client `wfx`, which signs in by this address of the daemon. */
+  register(redirectUri: string): void;
   /** New keys; the old ones are gone. */
   rotate(): Promise<void>;
   /** The public half of the key in use. */
@@ -24,13 +26,20 @@ export interface Identity {
   fail(status: number | undefined): void;
 }
 
-const CLIENTS: Configuration['clients'] = [
+const CLIENTS: NonNullable<Configuration['clients']> = [
   {
     client_id: 'machine',
     client_secret: 'of the machine',
     grant_types: ['client_credentials'],
     redirect_uris: [],
     response_types: [],
+  },
+  {
+    client_id: 'cli',
+    application_type: 'native',
+    token_endpoint_auth_method: 'none',
+    redirect_uris: ['http://127.0.0.1/callback'],
+    grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
   },
 ];
 
@@ -43,16 +52,28 @@ async function newKey(): Promise<JWK> {
   return { ...jwk, kid: randomUUID(), alg: 'RS256', use: 'sig' };
 }
 
-function providerWith(issuer: string, key: JWK): Provider {
+function providerWith(issuer: string, key: JWK, redirectUri: string | undefined): Provider {
+  const web = { client_id: 'wfx', client_secret: 'of the daemon', redirect_uris: [redirectUri ?? ''] };
   const provider = new Provider(issuer, {
-    clients: CLIENTS,
+    clients: redirectUri === undefined ? CLIENTS : [...CLIENTS, web],
     jwks: { keys: [key as never] },
     cookies: { keys: ['for this test'] },
-    ttl: { ClientCredentials: 600 },
+    ttl: {
+      ClientCredentials: 600,
+      AccessToken: 600,
+      RefreshToken: 3600,
+      Grant: 3600,
+      IdToken: 600,
+      Interaction: 600,
+      Session: 600,
+      DeviceCode: 600,
+    },
     findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub, ...claimsOf(sub) }) }),
     extraTokenClaims: (_context, token) => claimsOf('accountId' in token ? String(token.accountId) : 'machine'),
     features: {
       clientCredentials: { enabled: true },
+      deviceFlow: { enabled: true },
+      revocation: { enabled: true },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => AUDIENCE,
@@ -68,6 +89,7 @@ function providerWith(issuer: string, key: JWK): Provider {
 export async function identity(t: Test): Promise<Identity> {
   let listener: RequestListener = (_request, response) => response.writeHead(500).end();
   let failing: number | undefined;
+  let redirectUri: string | undefined;
   const asked = new Map<string, number>();
   const server = createServer((request, response) => {
     const path = request.url?.split('?', 1)[0] ?? '';
@@ -83,7 +105,7 @@ export async function identity(t: Test): Promise<Identity> {
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   let key = await newKey();
   const open = () => {
-    listener = providerWith(issuer, key).callback();
+    listener = providerWith(issuer, key, redirectUri).callback();
   };
   open();
   return {
@@ -103,6 +125,10 @@ export async function identity(t: Test): Promise<Identity> {
         body: new URLSearchParams({ grant_type: 'client_credentials' }),
       });
       return ((await answer.json()) as { access_token: string }).access_token;
+    },
+    register(uri) {
+      redirectUri = uri;
+      open();
     },
     async rotate() {
       key = await newKey();

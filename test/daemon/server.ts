@@ -98,7 +98,13 @@ export async function openServer(t: Test, setup: Setup = {}): Promise<TestServer
     limits: new RateLimits(),
     oidc:
       setup.oidc &&
-      openOidc({ organizations: stores.organizations, log: quiet, keysCooldownMs: 0, settings: setup.oidc }),
+      openOidc({
+        organizations: stores.organizations,
+        allowedOrigins: setup.allowedOrigins ?? [],
+        log: quiet,
+        keysCooldownMs: 0,
+        settings: setup.oidc,
+      }),
     streams,
     workers: new WorkerTasks(),
     metrics: () => 'wfx_info 1\n',

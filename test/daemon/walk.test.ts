@@ -37,8 +37,9 @@ const OPEN: ReadonlySet<string> = new Set([
   'healthLive',
   'healthReady',
   'openapi',
-  'login',
-  'loginCallback',
+  'signIn',
+  'signInCallback',
+  'signInSettings',
 ]);
 
 const broken = { body: '{broken', headers: { 'content-type': 'application/json' } };

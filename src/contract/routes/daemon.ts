@@ -1,16 +1,8 @@
-import { Whoami } from '../schemas/admin.ts';
 import { AnyObject } from '../schemas/common.ts';
 import { Health } from '../schemas/daemon.ts';
 import type { RouteSpec } from './route.ts';
 
 export const daemonRoutes = {
-  whoami: {
-    summary: 'The key that the request was made with, or the person.',
-    permission: 'key',
-    scope: 'any',
-    answer: { kind: 'json', status: 200, schema: Whoami },
-    errors: [],
-  },
   healthLive: {
     summary: 'The daemon runs.',
     permission: 'none',

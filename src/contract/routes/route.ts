@@ -15,6 +15,7 @@ export type AnswerSpec =
   | { readonly kind: 'stream'; readonly status: 200; readonly schema: TSchema }
   | { readonly kind: 'text'; readonly status: 200; readonly contentType: string }
   | { readonly kind: 'bytes'; readonly status: 200 }
+  | { readonly kind: 'redirect'; readonly status: 302 }
   | { readonly kind: 'none'; readonly status: 204 };
 
 export interface RouteSpec {

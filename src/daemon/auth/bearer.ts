@@ -33,12 +33,17 @@ export class BearerTokens {
    * account has no organization here, ISSUER_UNAVAILABLE while the issuer's keys can't be had.
    */
   async caller(authorization: string): Promise<Caller> {
-    const { settings, organizations } = this.#options;
-    return callerFrom(await this.verified(tokenOf(authorization)), settings, organizations);
+    return (await this.verified(tokenOf(authorization))).caller;
   }
 
-  /** The claims of a valid token. */
-  async verified(token: string): Promise<JWTPayload> {
+  /** The same of a token, with the time when it ends (seconds since 1970). */
+  async verified(token: string): Promise<{ readonly caller: Caller; readonly expiresAt: number }> {
+    const { settings, organizations } = this.#options;
+    const claims = await this.#claims(token);
+    return { caller: callerFrom(claims, settings, organizations), expiresAt: claims.exp ?? 0 };
+  }
+
+  async #claims(token: string): Promise<JWTPayload> {
     const { issuer, log } = this.#options;
     if (issuerIn(token) !== issuer.name) throw this.#refused('it names another issuer, or is no JWT');
     const { keys, configuration } = await issuer.provider();

@@ -46,9 +46,11 @@ type Kind<N extends RouteName> = Routes[N] extends { readonly body: { readonly k
 type Result<N extends RouteName> = Routes[N]['answer'] extends { readonly kind: infer K }
   ? K extends 'stream'
     ? undefined
-    : K extends 'bytes'
-      ? Readable
-      : Answer<N>
+    : K extends 'redirect'
+      ? string
+      : K extends 'bytes'
+        ? Readable
+        : Answer<N>
   : never;
 
 export type Handler<N extends RouteName> = (call: Call<N>) => Result<N> | Promise<Result<N>>;

@@ -127,5 +127,6 @@ function answered({ answer }: RouteSpec, reply: FastifyReply, value: unknown): F
     return reply.code(204).send();
   if (answer.kind === 'json') return reply.type('application/json; charset=utf-8').send(JSON.stringify(value));
   if (answer.kind === 'text') return reply.type(answer.contentType).send(value);
+  if (answer.kind === 'redirect') return reply.redirect(String(value), answer.status);
   return reply.send(value);
 }

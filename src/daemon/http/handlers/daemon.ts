@@ -2,19 +2,11 @@ import { openApi } from '../../../contract/openapi.ts';
 import type { Handlers, Services } from '../handler.ts';
 import { metricsOfOne } from '../metrics.ts';
 
-type Names = 'whoami' | 'healthLive' | 'healthReady' | 'metrics' | 'openapi';
+type Names = 'healthLive' | 'healthReady' | 'metrics' | 'openapi';
 
 export function daemonHandlers({ metrics, version, daemonId, runtime, stores }: Services): Handlers<Names> {
   const description = openApi(version);
   return {
-    whoami: ({ caller }) => ({
-      keyId: caller.keyId ?? null,
-      userId: caller.userId ?? null,
-      name: caller.name,
-      organizationId: caller.organizationId ?? null,
-      roles: caller.roles,
-      permissions: [...caller.permissions],
-    }),
     healthLive: () => ({ status: 'ok', version, daemonId }),
     async healthReady() {
       await runtime.ready();

@@ -1,5 +1,6 @@
 import type { Handlers, Services } from '../handler.ts';
 import { auditHandlers } from './audit.ts';
+import { authHandlers } from './auth.ts';
 import { daemonHandlers } from './daemon.ts';
 import { emailConnectionHandlers } from './email-connections.ts';
 import { environmentHandlers } from './environment.ts';
@@ -27,5 +28,6 @@ export const handlersOf = (services: Services): Handlers => ({
   ...organizationHandlers(services),
   ...webhookHandlers(services),
   ...emailConnectionHandlers(services),
+  ...authHandlers(services),
   ...daemonHandlers(services),
 });
