@@ -110,13 +110,13 @@ function cancelTask(turn: Turn, { node: id, data }: Of<'cancelTask'>): Handled {
   });
 }
 
-/** The activation of node `id` that has waited longest for a person. */
+/** The activation of node `id` that has waited longest for a person; `id` may be what the node is called in its own body. */
 function waitingTask(turn: Turn, id: string): Activation | Refusal {
   const place = find(turn.flow, id);
   if (place === undefined) return { code: 'NODE_NOT_FOUND', message: `the flow has no node "${id}"` };
-  for (const activation of turn.draft.active.values()) {
-    if (activation.node === id && activation.task !== undefined) return activation;
-  }
+  const waiting = [...turn.draft.active.values()].filter(({ task }) => task !== undefined);
+  const found = waiting.find(({ node }) => node === id) ?? waiting.find(({ node }) => node.endsWith(`/${id}`));
+  if (found !== undefined) return found;
   return { code: 'TASK_NOT_WAITING', message: `"${place.node.name}" (${id}) does not wait for input in this instance` };
 }
 

@@ -69,7 +69,7 @@ export interface Way extends Connection {
 
 /** A node as every room sees it; a node type's own file knows the type of its `keys`. */
 export interface Node<Keys = Readonly<Record<string, unknown>>> {
-  /** Unique in the whole flow, nested bodies included. */
+  /** Unique in the whole flow: of nested nodes with one id, all but one are called `<node around it>/<id>`. */
   readonly id: string;
   readonly type: NodeType;
   /** Display name; the id where the file gives none. */

@@ -3,6 +3,7 @@ import { isObject } from './json.ts';
 import { inWords } from './keys/kind.ts';
 import { readKeys, refuseOthers } from './keys/record.ts';
 import { FLOW_KEYS } from './parse/document.ts';
+import { withDistinctIds } from './parse/ids.ts';
 import { bodyOf, NodeReader, type ReadBody } from './parse/nodes.ts';
 import { type File, Place } from './parse/place.ts';
 import { Problems } from './parse/problems.ts';
@@ -47,5 +48,5 @@ function readFlow(text: string, problems: Problems): Flow | undefined {
   if (top !== undefined) validate(top, reader.bodies, file);
   if (read === undefined) return undefined;
   const { nodes, ...rest } = read;
-  return { ...rest, body: nodes };
+  return { ...rest, body: reader.hasTwins && !file.problems.hasErrors ? withDistinctIds(nodes) : nodes };
 }

@@ -14,9 +14,9 @@ const MAX_PROPOSALS = 50;
 
 /**
  * Checks a flow as a whole: that each body has its start, that connections lead somewhere, that boundary events fit;
- * and warns of what will never happen. `bodies` tells of every node id of the flow which `nodes` map it stands in.
+ * and warns of what will never happen. `bodies` tells of every node id of the flow which `nodes` maps it stands in.
  */
-export function validate(root: ReadBody, bodies: ReadonlyMap<string, At>, file: File): void {
+export function validate(root: ReadBody, bodies: ReadonlyMap<string, readonly At[]>, file: File): void {
   let proposals = 0;
   const propose = (id: string, ids: Iterable<string>) => (proposals++ < MAX_PROPOSALS ? closest(id, ids) : undefined);
   for (const body of bodiesOf(root)) {
@@ -71,22 +71,29 @@ function mayHoldStart(body: ReadBody): boolean {
 
 type Propose = (id: string, ids: Iterable<string>) => string | undefined;
 
-function checkConnections(body: ReadBody, bodies: ReadonlyMap<string, At>, propose: Propose): void {
+function checkConnections(body: ReadBody, bodies: ReadonlyMap<string, readonly At[]>, propose: Propose): void {
   for (const node of body.nodes.values()) {
     for (const { connection, at } of node.connections) checkTarget(connection.to, at, body, bodies, propose);
   }
 }
 
-function checkTarget(to: string, at: At, body: ReadBody, bodies: ReadonlyMap<string, At>, propose: Propose): void {
+function checkTarget(
+  to: string,
+  at: At,
+  body: ReadBody,
+  bodies: ReadonlyMap<string, readonly At[]>,
+  propose: Propose,
+): void {
   const target = body.nodes.get(to);
   if (target?.type === 'startEvent') {
     at.error('INTO_START', `nothing may lead to the start event \`${to}\``, { hint: 'name the node after it' });
   } else if (target?.type === 'boundaryEvent') {
     at.error('INTO_BOUNDARY', `nothing may lead to the boundary event \`${to}\`: it begins by itself`);
-  } else if (bodies.get(to)?.path === body.at.path) {
+  } else if (bodies.get(to)?.some(({ path }) => path === body.at.path)) {
     return;
   } else if (bodies.has(to)) {
-    const message = `\`${to}\` is in another body, \`${bodies.get(to)?.path}\`: connections stay inside of their own`;
+    const [other] = bodies.get(to) as readonly [At];
+    const message = `\`${to}\` is in another body, \`${other.path}\`: connections stay inside of their own`;
     at.error('LEAVES_BODY', message);
   } else {
     const meant = propose(to, body.nodes.keys());

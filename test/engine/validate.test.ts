@@ -45,7 +45,7 @@ t.test('connections lead to nodes of their own body', async (t) => {
   ]);
 });
 
-t.test('ids are names, and unique in the whole flow', async (t) => {
+t.test('ids are names, and connections stay in their own body', async (t) => {
   for (const id of ['1st', '"a b"', 'a.b', '-a', `n${'x'.repeat(128)}`, '"ä"']) {
     t.match(
       errors(flowOf(`  start: { type: startEvent, next: ${id} }\n  ${id}: { type: task }`)),
@@ -53,8 +53,13 @@ t.test('ids are names, and unique in the whole flow', async (t) => {
       id,
     );
   }
-  t.match(errors(nodeOf('type: loopNode, times: 1, nodes: { done: { type: task } }')), [
-    { code: 'DUPLICATE_NODE', path: 'nodes.it.nodes.done' },
+  t.strictSame(
+    errors(nodeOf('type: loopNode, times: 1, nodes: { done: { type: task } }')),
+    [],
+    'each body has its own',
+  );
+  t.match(errors(nodeOf('type: loopNode, times: 1, nodes: { one: { type: task, next: done } }')), [
+    { code: 'LEAVES_BODY' },
   ]);
 });
 

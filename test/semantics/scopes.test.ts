@@ -378,3 +378,42 @@ t.test('loops and subProcesses inside of each other', async (t) => {
   t.match(run.variables['all'], [{ both: ['a1', 'a2'] }, { both: ['b1', 'b2'] }]);
   t.equal(run.outcome, 'Completed');
 });
+
+t.test('a nested body may use the ids of the bodies around it', async (t) => {
+  const world = new World();
+  const run = world.start(`
+start: { type: startEvent, next: each }
+each:
+  type: loopNode
+  times: 2
+  next: child
+  errorFlow: ask
+  nodes:
+    start: { type: startEvent, next: [ask, work] }
+    ask: { type: userTask, next: join }
+    work: { type: task, next: which }
+    which: { type: ifElse, condition: "\${loop.index >= 0}", then: join, else: done }
+    join: { type: parallelGateway, next: done }
+    done: { type: endEvent }
+child:
+  type: subProcess
+  next: ask
+  nodes:
+    start: { type: startEvent, next: ask }
+    ask: { type: userTask, next: done }
+    edge: { type: boundaryEvent, attachedTo: ask, message: now, next: done }
+    done: { type: endEvent }
+edge: { type: boundaryEvent, attachedTo: ask, message: now, next: done }
+ask: { type: userTask, next: done }
+done: { type: endEvent }`);
+  t.strictSame(run.active, ['each', 'each/ask']);
+  run.complete('each/ask');
+  run.complete('ask');
+  const [child] = world.runs.slice(1) as [Run];
+  t.strictSame(child.active, ['child/ask']);
+  t.equal(child.complete('ask'), undefined, 'it may be answered by the id that its own body has for it');
+  t.strictSame(run.active, ['ask']);
+  world.message('now');
+  t.equal(run.outcome, 'Completed');
+  t.strictSame(run.nodes.slice(-3), ['ask Cancelled', 'edge Completed', 'done Completed']);
+});

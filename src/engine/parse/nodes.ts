@@ -35,15 +35,22 @@ export interface ReadBody {
 
 /** Reads `nodes` maps, and knows all ids of the flow. */
 export class NodeReader {
-  /** Every node of the flow, with the body that it stands in. */
-  readonly bodies = new Map<string, At>();
+  /** Every node id of the flow, with the bodies that it stands in. */
+  readonly bodies = new Map<string, At[]>();
+  #count = 0;
+
+  /** Nodes of different bodies have the same id. */
+  get hasTwins(): boolean {
+    return this.bodies.size < this.#count;
+  }
 
   read(value: Json, at: Place, owner?: string): ReadBody | undefined {
     if (!isObject(value)) return mismatch('a map of nodes', value, at, 'start: { type: startEvent, next: … }');
     const ids = Object.keys(value);
     if (ids.length === 0)
       return at.error('EMPTY', `\`${at.name}\` is empty: it needs at least one node`, { onKey: true });
-    if (this.bodies.size + ids.length > MAX_NODES) {
+    this.#count += ids.length;
+    if (this.#count > MAX_NODES) {
       return at.error('TOO_MANY_NODES', `the flow has more than ${MAX_NODES} nodes`, { onKey: true });
     }
     const nodes = new Map<string, ReadNode>();
@@ -62,13 +69,9 @@ export class NodeReader {
       const hint = 'a letter or underscore, then letters, digits, _ and -, at most 128';
       at.error('BAD_NODE_ID', `${shortened(id)} can't be the id of a node`, { onKey: true, hint });
     }
-    const other = this.bodies.get(id);
-    if (other === undefined) this.bodies.set(id, body);
-    else
-      at.error('DUPLICATE_NODE', `the id \`${id}\` is taken by a node in \`${other.path}\``, {
-        onKey: true,
-        hint: 'ids are unique in the whole flow',
-      });
+    const bodies = this.bodies.get(id);
+    if (bodies === undefined) this.bodies.set(id, [body]);
+    else bodies.push(body);
   }
 
   #node(id: string, raw: Json, at: Place): ReadNode {
