@@ -12,6 +12,7 @@ export const ENDPOINTS = {
   publishFlow: { method: 'POST', path: '/process/publish' },
   activateFlow: { method: 'POST', path: '/process/{processId}/activate' },
   unpublishFlow: { method: 'POST', path: '/process/{processId}/unpublish' },
+  triggerFlow: { method: 'POST', path: '/process/{processId}/trigger' },
 
   execProcess: { method: 'POST', path: '/process/exec' },
   startProcess: { method: 'POST', path: '/process/start' },

@@ -60,6 +60,16 @@ t.test('an inbox is connected by TLS, watched, changed and removed', async (t) =
   t.match((await wfx(['connection', 'show', 'inbox'])).stdout, /state +CONNECTED .*\nstarts +By mail .*“hello”\n/s);
   t.match((await wfx(['connection', 'test', 'inbox', '-o', 'json'])).json(), { ok: true, problem: null, messages: 1 });
 
+  const attempt = (input: string, ...args: string[]) =>
+    wfx(['flow', 'trigger', '5c0f3f7e-8d4b-4a57-9a0e-2b6f0a6a3c77', ...args], { input });
+  const tried = await attempt(message({ Subject: 'Hello' }), '-t', 'email', '-p', '-');
+  t.match(tried, { code: 0, stdout: /^[0-9a-f-]{36}\n$/, stderr: /^STARTED version 1 in PRODUCTION/ });
+  t.match((await wfx(['instance', 'show', tried.stdout.trim()])).stdout, /by an email trigger, by hand/);
+  const unwanted = await attempt(message({ Subject: 'Bye' }), '-t', 'email', '-p', '-');
+  t.match(unwanted, { code: 0, stdout: '', stderr: /^NO_MATCH: the filters let no message with the subject “Bye”/ });
+  t.match(await attempt('', '-t', 'email'), { code: 2, stderr: /--payload FILE: a message/ });
+  t.match(await attempt('', '-t', 'schedule'), { code: 2, stderr: /has no trigger of type schedule/ });
+
   t.match(await wfx(['connection', 'delete', 'inbox', 'other']), { code: 0, stderr: /inbox is removed/ });
   t.strictSame((await wfx(['connection', 'list', '-o', 'json'])).json().items, []);
   t.notMatch(await wfx(['daemon', 'logs', '--data-dir', home]), PASSWORD);

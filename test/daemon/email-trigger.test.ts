@@ -374,3 +374,74 @@ t.test('connections are for those who may manage them, in their organization', a
   for (const name of readdirSync(dataDir, { recursive: true, withFileTypes: true }))
     if (name.isFile()) t.notMatch(readFileSync(join(name.parentPath, name.name), 'latin1'), PASSWORD, name.name);
 });
+
+t.test('a trigger is tried by hand, along its own path', async (t) => {
+  const server = await opened(t);
+  const id = newFlowId();
+  const source = `id: ${id}
+name: By any means
+triggers:
+  - { type: email, connection: inbox, subjectContains: invoice }
+  - { type: email, connection: second, senderMatches: ada@acme.example }
+  - { type: webhook, registration: repo, eventType: push }
+  - { type: webhook, registration: other }
+  - { type: schedule, cron: "0 9 * * 1", timezone: Europe/Berlin }
+nodes:
+  start: { type: startEvent, next: done }
+  done: { type: endEvent }
+`;
+  await server.call('POST', '/process/publish?environment=DEVELOPMENT', {
+    body: source,
+    headers: { 'content-type': 'application/yaml' },
+  });
+  const attempt = (body: object, key = server.admin) => server.call('POST', `/process/${id}/trigger`, { body, key });
+  const started = async (body: object) => {
+    const { status, body: answer } = await attempt(body);
+    t.match([status, answer], [200, { version: '1', environment: 'DEVELOPMENT', reason: null }]);
+    return server.runtime.instance(undefined, answer.processInstanceId);
+  };
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+  const mail = multipart({ Subject: 'Invoice {x}', From: 'bob@x.example' }, [
+    '\nPay',
+    attached('filename=a', 'a/b', 'x'),
+  ]);
+  const byMail = await started({ type: 'email', payload: base64(mail) });
+  t.match(byMail?.data, { emailSubject: 'Invoice {x}', emailBody: 'Pay', emailAttachments: [{ name: 'a', size: 1 }] });
+  t.strictSame(byMail?.trigger, { type: 'email', byHand: true, connection: 'inbox' });
+  const unwanted = { type: 'email', payload: base64(message({ From: 'eve@x.example', Subject: 'Hi' })) };
+  t.match(await attempt(unwanted), { status: 200, body: { processInstanceId: null, reason: /“Hi” of eve@x.example/ } });
+  t.match(await attempt({ type: 'email', link: 'second', payload: base64(mail) }), {
+    body: { processInstanceId: null },
+  });
+
+  const push = { type: 'webhook', payload: base64('{"ref":"main"}') };
+  t.match(await attempt(push), { status: 409, body: { error: 'CONFLICT', message: /names the webhook repo/ } });
+  await server.call('POST', '/admin/webhooks', { body: { name: 'repo', provider: 'GITHUB' } });
+  const byEvent = await started({ ...push, headers: { 'X-GitHub-Event': 'push', 'X-GitHub-Delivery': 'd1' } });
+  t.match(byEvent?.data, {
+    webhookPayload: { ref: 'main' },
+    webhookEventType: 'push',
+    webhookEventId: 'd1',
+    webhookProvider: 'GITHUB',
+    webhookRawBody: push.payload,
+    webhookHeaders: { 'x-github-event': 'push' },
+  });
+  t.match(byEvent?.trigger, { type: 'webhook', byHand: true, registration: 'repo', eventType: 'push' });
+  t.match(await attempt({ ...push, link: 'repo', headers: { 'X-GitHub-Event': 'ping' } }), {
+    body: { processInstanceId: null, reason: /no trigger wants it, only: push \(this is ping\)/ },
+  });
+  t.match((await started({ ...push, link: 'other', provider: 'CUSTOM' }))?.trigger, { registration: 'other' });
+  const broken = { ...push, payload: base64('{'), headers: { 'content-type': 'application/json' } };
+  t.match(await attempt({ ...broken, link: 'repo' }), { body: { processInstanceId: null, reason: /sent as JSON/ } });
+
+  const byClock = await started({ type: 'schedule' });
+  t.strictSame(byClock?.trigger, { type: 'schedule', byHand: true, cron: '0 9 * * 1', timezone: 'Europe/Berlin' });
+
+  const foreign = await server.keyWith(['admin'], 'other');
+  t.equal((await attempt({ type: 'schedule' }, foreign)).body.error, 'PROCESS_NOT_FOUND');
+  t.equal((await attempt({ type: 'schedule' }, await server.keyWith(['viewer']))).status, 403);
+  t.equal((await attempt({ type: 'schedule', environment: 'PRODUCTION' })).body.error, 'NOT_PUBLISHED');
+  t.equal((await attempt({ type: 'schedule', versionNumber: '2' })).body.error, 'VERSION_NOT_FOUND');
+  t.match(await attempt({ type: 'schedule', link: '* * * * *' }), { status: 400, body: { message: /0 9 \* \* 1/ } });
+});

@@ -7,7 +7,7 @@ import { shownTime } from '../../terminal/shown.ts';
 import { mustCompile } from '../compiled.ts';
 import { CliError, EXIT, usage } from '../exit.ts';
 import { printGraph } from '../graph.ts';
-import { examples } from '../help.ts';
+import { collected, examples } from '../help.ts';
 import type { Io } from '../io.ts';
 import { firstItems, limitOf } from '../pages.ts';
 import { printFields, printTable } from '../table.ts';
@@ -64,6 +64,35 @@ export function add(command: Command, wfx: Wfx): void {
     .option(...ENVIRONMENT)
     .addHelpText('after', examples(['wfx flow unpublish PROCESS_ID -e DEVELOPMENT', 'only there']))
     .action((id: string, options: EnvironmentOption) => unpublish(wfx, id, options));
+  addTrigger(command, wfx);
+}
+
+function addTrigger(command: Command, wfx: Wfx): void {
+  command
+    .command('trigger')
+    .description(
+      'Try a trigger of a flow by hand: the payload is read, filtered and made into variables as if it had come.',
+    )
+    .argument(...PROCESS_ID)
+    .requiredOption('-t, --type <type>', 'webhook, schedule or email')
+    .option('-p, --payload <file>', 'body of the event, or the whole message (.eml); - reads standard input')
+    .option('--link <name>', 'of several triggers the one with this webhook, connection or cron expression')
+    .option('--provider <name>', 'webhook: who sends it, where the webhook is not registered yet')
+    .option('--header <name=value>', 'webhook: a header of the event; may be given several times', collected)
+    .option('-e, --environment <name>', 'DEVELOPMENT or PRODUCTION (default: PRODUCTION where it is published there)')
+    .option('--version-number <version>', 'which version (default: the active one)')
+    .addHelpText(
+      'after',
+      examples(
+        ['wfx flow trigger PROCESS_ID -t email -p message.eml', 'as if the message had come'],
+        [
+          'wfx flow trigger PROCESS_ID -t webhook -p push.json --header X-GitHub-Event=push',
+          'as if GitHub had sent it',
+        ],
+        ['wfx flow trigger PROCESS_ID -t schedule', 'as if the time had come'],
+      ),
+    )
+    .action(async (id: string, options) => (await import('../flow-trigger.ts')).trigger(wfx, id, options));
 }
 
 async function init(wfx: Wfx, file: string, name: string | undefined): Promise<void> {

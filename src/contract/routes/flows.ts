@@ -8,6 +8,8 @@ import {
   FlowSummary,
   FlowVersions,
   Published,
+  TriggerBody,
+  Triggered,
   UnpublishBody,
   Verdict,
 } from '../schemas/flow.ts';
@@ -77,5 +79,13 @@ export const flowRoutes = {
     body: { kind: 'json', schema: UnpublishBody, optional: true },
     answer: { kind: 'json', status: 200, schema: Activated },
     errors: ['PROCESS_NOT_FOUND'],
+  },
+  triggerFlow: {
+    summary: 'Tries a trigger by hand: reads, filters and starts as if an event, a message or the time had come.',
+    permission: 'WORKFLOW_EXECUTE',
+    scope: 'any',
+    body: { kind: 'json', schema: TriggerBody },
+    answer: { kind: 'json', status: 200, schema: Triggered },
+    errors: ['PROCESS_NOT_FOUND', 'VERSION_NOT_FOUND', 'NOT_PUBLISHED', 'CONFLICT'],
   },
 } as const satisfies Record<string, RouteSpec>;

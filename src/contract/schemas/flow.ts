@@ -70,6 +70,35 @@ export const UnpublishBody = Closed({
 });
 export const Activated = Type.Object({ processId: Type.String(), activeVersion: ActiveVersion });
 
+export const TriggerBody = Closed({
+  type: Type.Enum(['webhook', 'schedule', 'email']),
+  environment: Type.Optional(
+    Type.Enum(['DEVELOPMENT', 'PRODUCTION'], { description: 'Default: PRODUCTION where it is published there.' }),
+  ),
+  versionNumber: Type.Optional(Type.String({ maxLength: 20, description: 'Default: the active version.' })),
+  link: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Of several triggers the one with this webhook, connection or cron.' }),
+  ),
+  provider: Type.Optional(
+    Type.Enum(['GITHUB', 'STRIPE', 'GITLAB', 'SLACK', 'SHOPIFY', 'STANDARD', 'CUSTOM'], {
+      description: 'Who sends the event, where the webhook is not registered yet.',
+    }),
+  ),
+  payload: Type.Optional(Type.String({ description: 'Body of the event, or the whole message (.eml), in base64.' })),
+  headers: Type.Optional(
+    Type.Record(Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$" }), Type.String({ maxLength: 8192 }), {
+      maxProperties: 100,
+      description: 'Of the event.',
+    }),
+  ),
+});
+export const Triggered = Type.Object({
+  processInstanceId: Nullable(Type.String({ description: 'Null: nothing was started.' })),
+  reason: Nullable(Type.String({ description: 'Why nothing was started.' })),
+  version: Type.String(),
+  environment: Environment,
+});
+
 /** A flow file in JSON; in YAML it is text. */
 export const FlowFile = Type.Unsafe<string>({
   ...AnyJson,

@@ -33,7 +33,14 @@ export function onceOf({ webhook, endpoint, now, replayOf }: Arrival, { id }: We
 }
 
 /** Variables set by the webhook trigger (interface). */
-export function variablesOf({ deliveryId, webhook, incoming }: Arrival, event: WebhookEvent): JsonObject {
+export function variablesOf(
+  {
+    deliveryId,
+    webhook,
+    incoming,
+  }: Pick<Arrival, 'deliveryId' | 'incoming'> & { readonly webhook: Pick<WebhookRecord, 'provider'> },
+  event: WebhookEvent,
+): JsonObject {
   return {
     webhookPayload: event.payload,
     webhookEventType: event.type,
@@ -47,7 +54,7 @@ export function variablesOf({ deliveryId, webhook, incoming }: Arrival, event: W
 }
 
 /** All of them, but for GitLab's token, which is the secret itself. */
-function headersFor({ provider }: WebhookRecord, headers: Headers): JsonObject {
+function headersFor({ provider }: Pick<WebhookRecord, 'provider'>, headers: Headers): JsonObject {
   const shown: Record<string, string> = Object.create(null);
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined) shown[name] = provider === 'GITLAB' && name === 'x-gitlab-token' ? '***' : value;

@@ -255,7 +255,8 @@ const schemeOf = (webhook: WebhookRecord): Scheme => ({
   ...given('signatureHeader', webhook.signatureHeader),
   ...given('signaturePrefix', webhook.signaturePrefix),
 });
-const sourceOf = (webhook: WebhookRecord): EventSource => ({
+/** Where the sender of a webhook tells what an event is. */
+export const sourceOf = (webhook: WebhookRecord): EventSource => ({
   provider: webhook.provider,
   ...given('eventTypePath', webhook.eventTypePath),
   ...given('eventIdPath', webhook.eventIdPath),

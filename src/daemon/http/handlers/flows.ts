@@ -4,6 +4,7 @@ import { organizationFor } from '../../auth/caller.ts';
 import { Refusal } from '../../refusal.ts';
 import { type DefinitionStore, ENVIRONMENTS, type FlowRecord } from '../../store/definitions.ts';
 import { ownEnvironment } from '../../triggers/active.ts';
+import { tryTrigger } from '../../triggers/by-hand.ts';
 import { nextTimes } from '../../triggers/matches.ts';
 import type { Handlers, Services } from '../handler.ts';
 import { byName, pageOf } from '../page.ts';
@@ -17,10 +18,11 @@ type Names =
   | 'validateFlow'
   | 'publishFlow'
   | 'activateFlow'
-  | 'unpublishFlow';
+  | 'unpublishFlow'
+  | 'triggerFlow';
 
-export function flowHandlers({ stores }: Services): Handlers<Names> {
-  const { definitions, organizations } = stores;
+export function flowHandlers({ stores, runtime }: Services): Handlers<Names> {
+  const { definitions, organizations, webhooks, uploads } = stores;
   return {
     listFlows({ caller, query }) {
       const all = definitions.list(caller.organizationId);
@@ -74,6 +76,27 @@ export function flowHandlers({ stores }: Services): Handlers<Names> {
       const flow = knownFlow(definitions, params.processId, caller.organizationId);
       return activation(await definitions.unpublish(flow, chosen(body?.environment), Date.now()));
     },
+
+    async triggerFlow({ caller, params, body }) {
+      const flow = knownFlow(definitions, params.processId, caller.organizationId);
+      const environment = body.environment ?? ownEnvironment(definitions, flow.processId);
+      const version = versionToRun(definitions, flow, environment, body.versionNumber);
+      const headers = Object.entries(body.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
+      const tried = await tryTrigger(
+        { runtime, definitions, webhooks, uploads },
+        {
+          flow,
+          version,
+          environment,
+          type: body.type,
+          link: body.link,
+          provider: body.provider,
+          headers: Object.fromEntries(headers),
+          payload: Buffer.from(body.payload ?? '', 'base64'),
+        },
+      );
+      return { ...tried, version, environment };
+    },
   };
 }
 
@@ -86,6 +109,23 @@ export function knownFlow(
   const flow = definitions.find(processId.toLowerCase(), organizationId);
   if (flow !== undefined) return flow;
   throw new Refusal('PROCESS_NOT_FOUND', `There is no flow with the id ${shown(processId)}: publish it first.`);
+}
+
+/** The version asked for, or the active one. A flow that was withdrawn runs in no version (decisions §5). */
+export function versionToRun(
+  definitions: DefinitionStore,
+  flow: FlowRecord,
+  environment: Environment,
+  asked: string | undefined,
+): string {
+  if (asked !== undefined && definitions.version(flow.processId, asked) === undefined)
+    throw new Refusal('VERSION_NOT_FOUND', `Flow ${flow.name} has no such version: it has 1 to ${flow.latest}.`);
+  const active = flow.active[environment];
+  if (active !== null) return asked ?? active;
+  throw new Refusal(
+    'NOT_PUBLISHED',
+    `Flow ${flow.name} has no active version in ${environment}: publish it, or activate one of its versions.`,
+  );
 }
 
 const shown = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : 'that was given');

@@ -2,12 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Answer } from '../../../contract/types.ts';
 import { addDuration, parseDuration } from '../../../engine/time.ts';
 import { organizationFor, whoOf } from '../../auth/caller.ts';
-import { invalid, Refusal } from '../../refusal.ts';
-import type { Environment, InstanceQuery, Once } from '../../runtime/door.ts';
-import type { DefinitionStore, FlowRecord } from '../../store/definitions.ts';
+import { invalid } from '../../refusal.ts';
+import type { InstanceQuery, Once } from '../../runtime/door.ts';
 import type { Call, Handlers, Services } from '../handler.ts';
 import { checkId, unknownId } from '../ids.ts';
-import { knownFlow } from './flows.ts';
+import { knownFlow, versionToRun } from './flows.ts';
 
 type Names =
   | 'execProcess'
@@ -90,23 +89,6 @@ export function instanceHandlers({ runtime, stores }: Services): Handlers<Names>
       return runtime.event({ ...event, organizationId: owner, correlationKey, data, ...lasts });
     },
   };
-}
-
-/** The version asked for, or the active one. A flow that was withdrawn runs in no version (decisions §5). */
-function versionToRun(
-  definitions: DefinitionStore,
-  flow: FlowRecord,
-  environment: Environment,
-  asked: string | undefined,
-): string {
-  if (asked !== undefined && definitions.version(flow.processId, asked) === undefined)
-    throw new Refusal('VERSION_NOT_FOUND', `Flow ${flow.name} has no such version: it has 1 to ${flow.latest}.`);
-  const active = flow.active[environment];
-  if (active !== null) return asked ?? active;
-  throw new Refusal(
-    'NOT_PUBLISHED',
-    `Flow ${flow.name} has no active version in ${environment}: publish it, or activate one of its versions.`,
-  );
 }
 
 /** Idempotency-Key (decisions §2): one caller's organization, endpoint and key take effect once in 24 hours. */

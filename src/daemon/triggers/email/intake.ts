@@ -1,14 +1,13 @@
-import { Readable } from 'node:stream';
 import type { Json, JsonObject } from '../../../engine/json.ts';
 import type { Fact } from '../../ports.ts';
-import { Refusal } from '../../refusal.ts';
 import { type Once, Rejection, type Runtime } from '../../runtime/door.ts';
 import { type EmailConnectionRecord, type EmailConnectionStore, POSITIONS } from '../../store/email-connections.ts';
 import { Turns } from '../../store/turns.ts';
 import type { UploadStore } from '../../store/uploads.ts';
 import { type ActiveEmail, onePerFlow } from '../active.ts';
+import { storedFiles } from './attachments.ts';
 import { passes } from './filter.ts';
-import { identityOf, type Mail, type MailAttachment, readMail } from './mail.ts';
+import { identityOf, type Mail, readMail } from './mail.ts';
 import type { Position } from './position.ts';
 import type { Glimpse, Session } from './session.ts';
 import { startOf, variablesOf } from './start.ts';
@@ -86,7 +85,10 @@ export class EmailIntake {
 
   async #start(told: Told, triggers: readonly ActiveEmail[], mail: Mail): Promise<void> {
     const { connection, uid, after, once } = told;
-    const data = triggers.length === 0 ? {} : variablesOf(mail, await this.#stored(connection, mail));
+    const data =
+      triggers.length === 0
+        ? {}
+        : variablesOf(mail, await storedFiles(this.#parts.uploads, connection.organizationId, mail));
     const about = { connection: connection.name, uid, messageId: mail.messageId ?? null };
     const outcome = await this.#parts.runtime.startAll(
       {
@@ -103,30 +105,6 @@ export class EmailIntake {
     );
     if (outcome !== 'done') return this.keep(connection, after);
     this.#parts.log.info({ ...about, flows: triggers.length }, 'an email came');
-  }
-
-  /** Attachments as file references; those over the limit for uploads are left out. */
-  async #stored({ organizationId }: EmailConnectionRecord, { attachments }: Mail): Promise<JsonObject[]> {
-    const stored: JsonObject[] = [];
-    for (const one of attachments) {
-      const reference = await this.#storedOne(organizationId, one);
-      if (reference !== undefined) stored.push(reference);
-    }
-    return stored;
-  }
-
-  async #storedOne(
-    organizationId: string,
-    { name, contentType, content }: MailAttachment,
-  ): Promise<JsonObject | undefined> {
-    try {
-      const about = { organizationId, name, contentType };
-      const { fileId: id, size } = await this.#parts.uploads.save(Readable.from([content]), about, Date.now());
-      return { id, name, contentType, size };
-    } catch (error) {
-      if (error instanceof Refusal && error.code === 'PAYLOAD_TOO_LARGE') return undefined;
-      throw error;
-    }
   }
 
   /** None for a connection that was removed meanwhile. */
