@@ -110,11 +110,19 @@ t.test('what was acknowledged is there after kill -9, and the folder is free', a
   const first = await daemon(t, home);
   await call(first, '/process/publish', waitingFlow(), 'application/yaml');
   const { body } = await call(first, '/process/exec', { processId: WAITING });
+  const lost = (await call(first, '/admin/keys', { name: 'lost', roles: ['viewer'] })).body;
+  const revoked = { method: 'PATCH', headers: { 'x-api-key': first.key, 'content-type': 'application/json' } };
+  const { status } = await fetch(`${first.url}/admin/keys/${lost.keyId}`, {
+    ...revoked,
+    body: '{"status":"REVOKED"}',
+  });
+  t.equal(status, 200);
   first.child.kill('SIGKILL');
   await first.exit();
   t.ok(existsSync(join(home, 'daemon.json')), 'left behind');
   const second = await daemon(t, home);
   t.equal((await call(second, `/process/instance/${body.processInstanceId}`)).body.stateCd, 0);
+  t.equal((await call({ ...second, key: lost.key }, '/process/list')).status, 401, 'what was revoked stays so');
   const task = {
     processInstanceId: body.processInstanceId,
     nodeId: 'ask',

@@ -278,3 +278,31 @@ t.test('lifecycle events', async (t) => {
   t.equal(JSON.parse(seen[0]?.data ?? '').processInstanceId, other.body.processInstanceId, 'nothing of the others');
   for (const stream of [mine, all, others, resumed]) stream.close();
 });
+
+t.test('a stream ends with the credential that opened it', async (t) => {
+  const server = await openServer(t, { heartbeatMs: 20 });
+  await publish(server, waitingFlow());
+  const id = await start(server, WAITING);
+  const paths = [`/process/instance/${id}/logs`, '/process/events', '/admin/webhooks/deliveries'];
+  const keyIdOf = (key: string): string => key.split('_')[1] as string;
+  const change = (key: string, method: string, path: string, body?: object) =>
+    server.call(method, `/admin/keys/${keyIdOf(key)}${path}`, { body });
+  const ends: readonly [string, (key: string) => Promise<unknown>, object?][] = [
+    ['revoked', (key) => change(key, 'PATCH', '', { status: 'REVOKED' })],
+    ['suspended', (key) => change(key, 'PATCH', '', { status: 'SUSPENDED' })],
+    ['rotated', (key) => change(key, 'POST', '/rotate')],
+    ['deleted', (key) => change(key, 'DELETE', '')],
+    ['expired', async () => undefined, { expiresAt: new Date(Date.now() + 1500).toISOString() }],
+  ];
+  for (const [name, end, changes] of ends) {
+    const key = await server.keyWith(['admin'], 'default', changes);
+    const others = await open(server, paths[0] as string);
+    const streams = await Promise.all(paths.map((path) => open(server, path, { 'x-api-key': key })));
+    for (const stream of streams) t.equal(stream.status, 200, name);
+    await end(key);
+    await Promise.all(streams.map((stream) => stream.all()));
+    for (const path of paths) t.equal((await server.call('GET', path, { key })).status, 401, `${name}: ${path}`);
+    t.match(await others.until('waiting for input'), /waiting for input/, 'streams of other keys go on');
+    others.close();
+  }
+});

@@ -14,6 +14,8 @@ export interface Caller {
   readonly organizationId: string | undefined;
   readonly roles: readonly Role[];
   readonly permissions: ReadonlySet<Permission>;
+  /** Until when the credential is valid by itself, in ms since the epoch; a key may be revoked before. */
+  readonly validUntil: number;
 }
 
 /** The caller of a route that asks for no credentials. */
@@ -24,6 +26,7 @@ export const NOBODY: Caller = {
   organizationId: '',
   roles: [],
   permissions: new Set(),
+  validUntil: Number.POSITIVE_INFINITY,
 };
 
 /**
@@ -50,7 +53,7 @@ const callers = new WeakMap<KeyRecord, Caller>();
 export function callerOf(key: KeyRecord): Caller {
   const known = callers.get(key);
   if (known !== undefined) return known;
-  const { keyId, name, organizationId, roles } = key;
+  const { keyId, name, organizationId, roles, expiresAt } = key;
   const caller = {
     keyId,
     userId: undefined,
@@ -58,6 +61,7 @@ export function callerOf(key: KeyRecord): Caller {
     organizationId: organizationId ?? undefined,
     roles,
     permissions: permissionsOf(roles),
+    validUntil: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
   };
   callers.set(key, caller);
   return caller;

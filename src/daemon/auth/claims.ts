@@ -21,6 +21,7 @@ export function callerFrom(claims: JWTPayload, settings: OidcSettings, organizat
     organizationId: roles.includes('system') ? undefined : organizationOf(claims, settings, organizations),
     roles,
     permissions: permissionsOf(roles),
+    validUntil: (claims.exp ?? 0) * 1000,
   };
 }
 

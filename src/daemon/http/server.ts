@@ -115,6 +115,7 @@ export function createServer(
     void app.register(cors, { origin: [...settings.allowedOrigins], methods: METHODS, maxAge: PREFLIGHT_S });
   void app.register(FastifySSEPlugin, { retryDelay: RETRY_MS });
   addRoutes(app, services);
+  services.stores.collections.onPut('keys', (keyId) => services.streams.endOf(keyId));
   return {
     app,
     refuse() {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EventMessage } from 'fastify-sse-v2';
+import type { Caller } from '../auth/caller.ts';
 
 /** One Server-Sent Event; `data` goes out as one line of JSON, so no text in it can forge a field. */
 export interface Message {
@@ -15,11 +16,11 @@ const STALLED_BEATS = 8;
 /**
  * The open event streams. fastify-sse-v2 writes what an async iterable yields, as fast as the reader takes it, but ends the
  * process when that throws, and does not tell it when the reader goes: each stream is wrapped once, here, so that it is
- * aborted when the connection closes or the daemon stops, says something every 15 s, and turns an error into its end.
+ * aborted when the connection closes, its credential ends or the daemon stops, says something every 15 s, and turns an error into its end.
  */
 export class Streams {
   readonly #log: { warn(fields: object, message: string): void };
-  readonly #open = new Set<AbortController>();
+  readonly #open = new Map<AbortController, Caller | undefined>();
   readonly #heartbeatMs: number;
 
   constructor(log: { warn(fields: object, message: string): void }, heartbeatMs = HEARTBEAT_MS) {
@@ -40,8 +41,13 @@ export class Streams {
     }
     const controller = new AbortController();
     const events = this.#guarded(source(controller.signal), controller);
-    const beats = setInterval(beat, this.#heartbeatMs, reply.raw, { stalled: 0 });
-    this.#open.add(controller);
+    const { caller } = request;
+    const reader = { stalled: 0 };
+    const beats = setInterval(() => {
+      if (caller !== undefined && caller.validUntil <= Date.now()) controller.abort();
+      else beat(reply.raw, reader);
+    }, this.#heartbeatMs);
+    this.#open.set(controller, caller);
     controller.signal.addEventListener('abort', () => {
       clearInterval(beats);
       this.#open.delete(controller);
@@ -53,9 +59,14 @@ export class Streams {
     reply.sse(events);
   }
 
+  /** Ends the streams that a key opened, which has changed: its readers come back if they still may. */
+  endOf(keyId: string): void {
+    for (const [controller, caller] of this.#open) if (caller?.keyId === keyId) controller.abort();
+  }
+
   /** Ends all streams; their readers may come back elsewhere or later. */
   close(): void {
-    for (const controller of this.#open) controller.abort();
+    for (const controller of this.#open.keys()) controller.abort();
   }
 
   /** The messages as the package takes them; an error is logged and ends the stream. */
