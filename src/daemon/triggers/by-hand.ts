@@ -28,6 +28,8 @@ export interface Trial {
   readonly headers: Headers;
   /** The body of the event, or the message as it is in the inbox. */
   readonly payload: Buffer;
+  /** Who tries it, as the run's `trigger` names them. */
+  readonly by: JsonObject;
 }
 /** Without an instance: why the trigger did not fire. */
 export interface Tried {
@@ -118,9 +120,9 @@ async function tryEmail(parts: Parts, trial: Trial, triggers: readonly Of<'email
 }
 
 async function start({ runtime }: Parts, trial: Trial, data: JsonObject, about: JsonObject): Promise<Tried> {
-  const { flow, version, environment, type } = trial;
+  const { flow, version, environment, type, by } = trial;
   const { organizationId, processId } = flow;
-  const trigger = { type, byHand: true, ...about };
+  const trigger = { type, byHand: true, ...by, ...about };
   const { processInstanceId } = await runtime.start({ organizationId, processId, version, environment, data, trigger });
   return { processInstanceId, reason: null };
 }

@@ -1,6 +1,6 @@
 import type { Environment } from '../../../contract/types.ts';
 import { compile } from '../../../engine/parse.ts';
-import { organizationFor } from '../../auth/caller.ts';
+import { organizationFor, whoOf } from '../../auth/caller.ts';
 import { Refusal } from '../../refusal.ts';
 import { type DefinitionStore, ENVIRONMENTS, type FlowRecord } from '../../store/definitions.ts';
 import { ownEnvironment } from '../../triggers/active.ts';
@@ -93,6 +93,7 @@ export function flowHandlers({ stores, runtime }: Services): Handlers<Names> {
           provider: body.provider,
           headers: Object.fromEntries(headers),
           payload: Buffer.from(body.payload ?? '', 'base64'),
+          by: whoOf(caller),
         },
       );
       return { ...tried, version, environment };

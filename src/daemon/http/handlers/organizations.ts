@@ -11,7 +11,7 @@ type Names =
   | 'deleteOrganization';
 
 export function organizationHandlers({ stores }: Services): Handlers<Names> {
-  const { organizations, definitions, keys } = stores;
+  const { organizations, definitions, keys, emailConnections } = stores;
 
   function known(organizationId: string) {
     const organization = organizations.get(organizationId);
@@ -35,10 +35,11 @@ export function organizationHandlers({ stores }: Services): Handlers<Names> {
     async deleteOrganization({ params: { organizationId } }) {
       known(organizationId);
       const [flowCount, keyCount] = [definitions.list(organizationId).length, keys.list(organizationId).length];
-      if (flowCount + keyCount > 0)
+      const inboxCount = emailConnections.list(organizationId).length;
+      if (flowCount + keyCount + inboxCount > 0)
         throw new Refusal(
           'CONFLICT',
-          `Organization ${organizationId} still has ${flowCount} flows and ${keyCount} keys: it can be removed when it has none.`,
+          `Organization ${organizationId} still has ${flowCount} flows, ${keyCount} keys and ${inboxCount} email connections: it can be removed when it has none.`,
         );
       await organizations.remove(organizationId);
       return undefined;
