@@ -1,10 +1,16 @@
 import { Client, type Target, UnreachableError } from '../client/index.ts';
 import type { Environment } from '../contract/types.ts';
 import { VERSION } from '../version.ts';
-import { findDaemon, healthAt, readDaemonFile } from './daemon/found.ts';
+import { type DaemonFile, findDaemon, healthAt, readDaemonFile } from './daemon/found.ts';
 import { CliError, EXIT } from './exit.ts';
 import type { Io } from './io.ts';
 import { environmentOf, type GlobalOptions, type Settings, settingsOf } from './settings.ts';
+
+interface ClientOptions {
+  readonly start?: boolean;
+  /** Instead of saying that a daemon was started, which goes on after the command. */
+  readonly onStarted?: (daemon: DaemonFile) => void;
+}
 
 /** What a command has at hand. Settings are read, and the daemon is looked for, only when they are asked for. */
 export class Wfx {
@@ -32,17 +38,20 @@ export class Wfx {
     return option === undefined ? this.settings.environment : environmentOf(option, '--environment');
   }
 
-  /** A client of the daemon that the settings point to, which answers. With `start`, a local one is started where none runs. */
-  async client({ start = false } = {}): Promise<Client> {
+  /**
+   * A client of the daemon that the settings point to, which answers. With `start`, a local one is started where none runs,
+   * and `onStarted` is told of it.
+   */
+  async client({ start = false, onStarted }: ClientOptions = {}): Promise<Client> {
     const { address } = this.settings;
-    if (address.kind === 'local') await this.#localDaemon(start);
+    if (address.kind === 'local') await this.#localDaemon(start, onStarted);
     else
       await this.#remoteDaemon(address.url, address.kind === 'context' ? `the context ${address.name}` : address.from);
     const apiKey = await this.apiKey();
     return new Client(() => this.#target(apiKey));
   }
 
-  async #localDaemon(start: boolean): Promise<void> {
+  async #localDaemon(start: boolean, onStarted: ClientOptions['onStarted']): Promise<void> {
     const { dataDir } = this.settings;
     const found = await findDaemon(dataDir);
     if (found.state === 'running') return this.#warnOfSkew(found.daemon.version);
@@ -54,7 +63,9 @@ export class Wfx {
       );
     if (!start) throw new CliError(EXIT.unreachable, 'No daemon is running.', 'start one: wfx daemon start');
     const { startDaemon } = await import('./daemon/start.ts');
-    const { daemon } = await startDaemon(dataDir, { anyPort: true, flags: [] });
+    const { daemon, started } = await startDaemon(dataDir, { anyPort: true, flags: [] });
+    if (!started) return;
+    if (onStarted !== undefined) return onStarted(daemon);
     this.io.note(this.io.paintNote('dim', `Started the daemon at ${daemon.url} (wfx daemon stop ends it).`));
   }
 

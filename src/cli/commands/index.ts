@@ -21,6 +21,12 @@ export const COMPLETE = '__complete';
 
 export const COMMANDS: readonly CommandEntry[] = [
   { name: 'run', group: RUN, summary: 'Run a flow and follow it to its end', load: () => import('./run.ts') },
+  {
+    name: 'dev',
+    group: AUTHOR,
+    summary: 'Publish the flows of a folder as you save them, and watch them run',
+    load: () => import('./dev.ts'),
+  },
   { name: 'validate', group: AUTHOR, summary: 'Check flow files', load: () => import('./validate.ts') },
   { name: 'graph', group: AUTHOR, summary: 'Draw flow files', load: () => import('./graph.ts') },
   { name: 'publish', group: AUTHOR, summary: 'Publish flow files as new versions', load: () => import('./publish.ts') },
