@@ -84,6 +84,9 @@ t.test('every node type is taken with all its keys, by the compiler and by the s
   const boundary = (keys: string) => nodeOf(`type: userTask }\n  b: { type: boundaryEvent, attachedTo: it, ${keys}`);
   for (const keys of [
     'timer: PT1S, cancelActivity: false, next: done',
+    'timer: { duration: "{wait}" }',
+    'timer: { cron: "0 9 * * 1-5" }',
+    'timer: { date: 2030-01-01 }',
     'error: "*"',
     'error: 404X',
     'message: m, correlationKey: "{k}"',

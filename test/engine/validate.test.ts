@@ -83,7 +83,7 @@ t.test('boundary events sit on an activity, and catch each error once (semantics
   t.match(on('attachedTo: it, timer: PT1S', 'type: task'), [{ code: 'BAD_ATTACHMENT' }]);
   t.match(on('attachedTo: b, timer: PT1S'), [{ code: 'BAD_ATTACHMENT' }]);
   t.match(on('attachedTo: it, timer: PT1S, error: X'), [{ code: 'ONE_OF' }]);
-  t.match(on('attachedTo: it, error: X, cancelActivity: false'), [{ code: 'KEY_NOT_APPLICABLE' }]);
+  t.strictSame(on('attachedTo: it, error: X, cancelActivity: false'), [], 'it interrupts all the same (semantics 8)');
   const twice = (a: string, b: string) =>
     on(`attachedTo: it, error: ${a} }\n  c: { type: boundaryEvent, attachedTo: it, error: ${b}`);
   t.match(twice('X', 'X'), [{ code: 'SAME_ERROR_TWICE', path: 'nodes.c.error' }]);
@@ -119,6 +119,10 @@ t.test('warnings of what will never happen', async (t) => {
     { code: 'NEVER_TAKEN' },
   ]);
   t.strictSame(warnings(nodeOf('type: inputNode, inputType: textbox, errorFlow: done, timeout: PT1H')), []);
+  for (const type of ['select', 'radio', 'checkbox', 'form']) {
+    const node = nodeOf(`type: inputNode, inputType: ${type}, errorFlow: done, timeout: PT1H`);
+    t.match(warnings(node), [{ code: type === 'form' ? 'NO_FIELDS' : 'NO_OPTIONS' }], type);
+  }
   const timed = (keys: string) =>
     warnings(
       nodeOf(

@@ -75,7 +75,7 @@ type Streams = Pick<clack.TextOptions, 'input' | 'output' | 'signal'>;
 function prompt(question: Question, streams: Streams): Promise<unknown> {
   const { type, message } = question;
   const options = question.options ?? [];
-  if (type === 'select' || type === 'radio')
+  if ((type === 'select' || type === 'radio') && question.options !== undefined)
     return clack.select<Json>({
       ...streams,
       message,

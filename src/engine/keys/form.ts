@@ -139,11 +139,11 @@ function checked(field: CompiledKeys<typeof FIELD_KEYS> | undefined, at: At): Fi
   return field;
 }
 
-/** `options` is there exactly when the input type offers a choice. */
+/** `options` belongs to what offers a choice; without it any answer is one. */
 export function checkOptions(type: string, given: boolean, at: At): void {
   const offers = CHOICE_TYPES.includes(type);
   if (offers && !given) {
-    at.key('options').error('MISSING_KEY', `${type} offers a choice and needs \`options\``, {
+    at.warning('NO_OPTIONS', `${type} offers a choice, and without \`options\` any answer is taken`, {
       hint: 'options: [approve, reject]',
       onKey: true,
     });

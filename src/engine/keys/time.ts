@@ -1,7 +1,7 @@
-import type { Json } from '../json.ts';
+import { isObject, type Json } from '../json.ts';
 import type { Template } from '../template.ts';
 import { durationMs, parseCron, parseDate, parseDuration } from '../time.ts';
-import { type At, type Kind, mismatch, shortened } from './kind.ts';
+import { type At, type JsonSchema, type Kind, mismatch, shortened } from './kind.ts';
 import { isUuid, uuid } from './scalar.ts';
 import { isConstant, template } from './template.ts';
 
@@ -25,19 +25,43 @@ export const durationConstant: Kind<number> = {
   },
 };
 
-/** When a timer fires: an ISO 8601 duration or date, or a cron expression of five fields; or references that give one. */
+const TIMER_KEYS = ['duration', 'date', 'cron'];
+const timerText: JsonSchema = { type: 'string', minLength: 1 };
+
+/**
+ * When a timer fires: an ISO 8601 duration or date, or a cron expression of five fields; or references that give one. What it
+ * is may be said: `{duration: PT1H}`.
+ */
 export const timer: Kind<Template> = {
-  schema: { type: 'string', minLength: 1 },
+  schema: {
+    anyOf: [
+      timerText,
+      ...TIMER_KEYS.map((key) => ({
+        type: 'object',
+        properties: { [key]: timerText },
+        required: [key],
+        additionalProperties: false,
+      })),
+    ],
+  },
   read(value, at) {
-    if (typeof value !== 'string' || value === '') return badTimer(value, at);
-    const compiled = template(value, at);
-    const written = value.trim();
-    if (!isConstant(compiled) || parseDuration(written) !== undefined || parseDate(written) !== undefined)
-      return compiled;
-    if (written.split(/\s+/u).length < 4) return badTimer(value, at);
-    return cronIsGood(written, undefined, at) ? compiled : undefined;
+    if (!isObject(value)) return readTimer(value, at);
+    const [key = '', ...more] = Object.keys(value);
+    if (more.length > 0 || !TIMER_KEYS.includes(key)) return badTimer(value, at);
+    const place = at.key(key);
+    return place.broken ? undefined : readTimer(value[key] as Json, place);
   },
 };
+
+function readTimer(value: Json, at: At): Template | undefined {
+  if (typeof value !== 'string' || value === '') return badTimer(value, at);
+  const compiled = template(value, at);
+  const written = value.trim();
+  if (!isConstant(compiled) || parseDuration(written) !== undefined || parseDate(written) !== undefined)
+    return compiled;
+  if (written.split(/\s+/u).length < 4) return badTimer(value, at);
+  return cronIsGood(written, undefined, at) ? compiled : undefined;
+}
 
 /** Whether `text` is a cron expression that ever comes true; reports it otherwise. */
 export function cronIsGood(text: string, timezone: string | undefined, at: At): boolean {

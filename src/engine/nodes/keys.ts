@@ -244,8 +244,8 @@ export const NODE_KEYS = {
     ],
     check: (keys: { cancelActivity: boolean; error?: string }, at: At) => {
       if (keys.error === undefined || keys.cancelActivity) return;
-      const text = "an error always ends its activity: `cancelActivity: false` can't go with `error`";
-      at.key('cancelActivity').error('KEY_NOT_APPLICABLE', text, { onKey: true, hint: 'leave it out' });
+      const text = 'an error always ends its activity: `cancelActivity: false` has no effect beside `error`';
+      at.key('cancelActivity').warning('NO_EFFECT', text, { hint: 'leave it out' });
     },
   },
 
@@ -329,7 +329,10 @@ export type KeysOf<T extends NodeType> = Compiled<(typeof NODE_KEYS)[T]> &
 function checkFields(inputType: string, given: boolean, at: At): void {
   if (inputType === 'form' && !given) {
     const hint = 'fields: [{ name: amount, type: number }]';
-    at.key('fields').error('MISSING_KEY', 'inputType form needs `fields`', { hint, onKey: true });
+    at.warning('NO_FIELDS', 'a form without `fields` shows nothing to fill in, and takes any data', {
+      hint,
+      onKey: true,
+    });
   } else if (inputType !== 'form' && given) {
     at.key('fields').error('KEY_NOT_APPLICABLE', `\`fields\` belongs to inputType form, not ${inputType}`, {
       onKey: true,
