@@ -183,7 +183,7 @@ async function thingsOf(server: TestServer): Promise<Things> {
     validateFlow: shortFlow(),
     publishFlow: waitingFlow(),
     activateFlow: { version: '1' },
-    triggerFlow: { body: { type: 'schedule' } },
+    triggerFlow: { type: 'schedule' },
     unpublishFlow: {},
     execProcess: { processId: WAITING },
     startProcess: { processId: WAITING, organizationId: 'default' },
