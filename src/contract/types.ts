@@ -9,6 +9,7 @@ import type * as flow from './schemas/flow.ts';
 import type * as instance from './schemas/instance.ts';
 import type * as memory from './schemas/memory.ts';
 import type * as webhook from './schemas/webhook.ts';
+import type * as why from './schemas/why.ts';
 import type * as worker from './schemas/worker.ts';
 
 /** What travels is never changed in place. JSON values (index signatures) are read-only already. */
@@ -88,6 +89,8 @@ export interface LifecycleEvent {
   readonly data: LifecycleData;
 }
 export type AuditEntry = Of<typeof admin.AuditEntry>;
+export type Explanation = Of<typeof why.Explanation>;
+export type Wait = Of<typeof why.Wait>;
 export type Key = Of<typeof admin.Key>;
 export type NewKey = Of<typeof admin.NewKey>;
 export type EnvironmentValue = Of<typeof admin.EnvironmentValue>;

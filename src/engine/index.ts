@@ -1,6 +1,6 @@
 /** The engine's door. Pure: commands in, facts out; time, ids and environment values come in with the command. */
 export { applyAll } from './apply.ts';
-export { find } from './body.ts';
+export { find, innerBody } from './body.ts';
 export { calledInstance, childResult, inlineChild, processChild } from './child.ts';
 export * from './command.ts';
 export { begin, type Decision, decide } from './decide.ts';
@@ -15,3 +15,4 @@ export { type ActivationPending, type Pending, pending, prepareWork, workKind } 
 export type { Activation, Failure, Owed, Purpose, State, Subscription, Timer } from './state.ts';
 export { restoreState, storedState } from './stored.ts';
 export { type NodeRecord, PastFold, ViewFold } from './view.ts';
+export { type Awaited, type Ended, type Otherwise, type Wait, WaitFold } from './waits.ts';

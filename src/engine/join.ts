@@ -65,7 +65,7 @@ const MAX_REMEMBERED = 256;
 const reachingByBody = new WeakMap<Body, Map<string, ReadonlySet<string>>>();
 
 /** The nodes from which a path leads to `join` that does not run through it; a boundary event is reached from its activity. */
-function reaching(body: Body, join: string): ReadonlySet<string> {
+export function reaching(body: Body, join: string): ReadonlySet<string> {
   if (body.nodes.size > MAX_REMEMBERED) return backwards(body, join);
   const byJoin = reachingByBody.get(body) ?? new Map<string, ReadonlySet<string>>();
   const sources = byJoin.get(join) ?? backwards(body, join);

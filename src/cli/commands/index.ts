@@ -49,6 +49,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./instance.ts'),
   },
   {
+    name: 'why',
+    group: WATCH,
+    summary: 'Say what a run waits for, and what would release it',
+    load: () => import('./why.ts'),
+  },
+  {
     name: 'tui',
     group: WATCH,
     summary: 'Watch and operate everything from one screen',

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import type { Client } from '../../client/index.ts';
 import type { Task } from '../../contract/types.ts';
+import { exampleCompletion, formOf } from '../../terminal/commands.ts';
 import { shownTime } from '../../terminal/shown.ts';
 import { EXIT, usage } from '../exit.ts';
 import { readMap } from '../flow-file.ts';
 import { collected, examples } from '../help.ts';
 import { firstItems, limitOf } from '../pages.ts';
-import { type Answer, Answers, CANCEL, exampleCompletion, formOf } from '../run/answers.ts';
+import { type Answer, Answers, CANCEL } from '../run/answers.ts';
 import { printTable } from '../table.ts';
 import type { Wfx } from '../wfx.ts';
 

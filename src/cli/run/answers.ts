@@ -1,8 +1,9 @@
 import { basename } from 'node:path';
 import type { Client } from '../../client/index.ts';
 import type { Task } from '../../contract/types.ts';
-import type { Field, Form } from '../../engine/form.ts';
+import type { Field } from '../../engine/form.ts';
 import { isObject, type Json, type JsonObject } from '../../engine/json.ts';
+import { exampleValue, formOf } from '../../terminal/commands.ts';
 import { typedValue } from '../../terminal/typed.ts';
 import { usage } from '../exit.ts';
 import { readBytes } from '../flow-file.ts';
@@ -13,8 +14,6 @@ export type Answer = { readonly action: 'COMPLETE'; readonly data: JsonObject } 
 
 export const CANCEL: Answer = { action: 'CANCEL' };
 const CANCEL_WORD = '@cancel';
-
-export const formOf = (task: Task): Form => task.form as unknown as Form;
 
 /** Values given for one node on the command line: several are taken in turn, the last one over and over. */
 interface Given {
@@ -129,20 +128,4 @@ export function exampleInput(task: Task): string {
   const fields = form.fields ?? [];
   if (fields.length === 0) return `--set-input ${task.nodeId}=`;
   return fields.map((field) => `--set-input ${task.nodeId}.${field.name}=${exampleValue(field)}`).join(' ');
-}
-
-/** The command that answers a waiting task, as an example. */
-export function exampleCompletion(task: Task): string {
-  const form = formOf(task);
-  const place = `wfx task complete ${task.processInstanceId} ${task.nodeId}`;
-  if (form.inputType !== 'form') return `${place} ${exampleValue({ ...form, type: form.inputType })}`;
-  return [place, ...(form.fields ?? []).map((field) => `-d ${field.name}=${exampleValue(field)}`)].join(' ');
-}
-
-function exampleValue({ type, options }: Pick<Field, 'type' | 'options'>): string {
-  const [first, second] = (options ?? []).map(({ value }) => String(value)).filter((text) => /^[\w.-]+$/.test(text));
-  if (type === 'checkbox' && options === undefined) return 'true';
-  if (type === 'checkbox') return [first, second].filter((text) => text !== undefined).join(',') || 'VALUE,VALUE';
-  if (first !== undefined) return first;
-  return { number: '5', date: '2027-01-31', file: 'PATH' }[type as string] ?? 'TEXT';
 }

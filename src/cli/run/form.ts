@@ -3,8 +3,9 @@ import { type Client, plain } from '../../client/index.ts';
 import type { Task } from '../../contract/types.ts';
 import { type Field, type Form, type Option, submitted } from '../../engine/form.ts';
 import type { Json } from '../../engine/json.ts';
+import { formOf } from '../../terminal/commands.ts';
 import type { Io } from '../io.ts';
-import { type Answer, CANCEL, formOf, uploaded } from './answers.ts';
+import { type Answer, CANCEL, uploaded } from './answers.ts';
 
 /** Ctrl-C in a prompt, or the signal. */
 const STOPPED = Symbol('stopped');

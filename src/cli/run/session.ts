@@ -1,10 +1,11 @@
 import { ApiError, type Client, plain, UnreachableError } from '../../client/index.ts';
 import type { LogEntry, Task } from '../../contract/types.ts';
+import { exampleCompletion, formOf } from '../../terminal/commands.ts';
 import { shownDuration } from '../../terminal/duration.ts';
 import { CliError, EXIT } from '../exit.ts';
 import type { Io } from '../io.ts';
 import { isNoise, logLine } from '../log-lines.ts';
-import { type Answer, type Answers, exampleCompletion, exampleInput, formOf } from './answers.ts';
+import { type Answer, type Answers, exampleInput } from './answers.ts';
 import { coalesced } from './coalesced.ts';
 import { Progress } from './progress.ts';
 

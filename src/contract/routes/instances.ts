@@ -20,6 +20,7 @@ import {
   TaskBody,
   TaskQuery,
 } from '../schemas/instance.ts';
+import { Explanation } from '../schemas/why.ts';
 import type { RouteSpec } from './route.ts';
 
 const START_ERRORS = ['PROCESS_NOT_FOUND', 'VERSION_NOT_FOUND', 'NOT_PUBLISHED', 'CONFLICT'] as const;
@@ -69,6 +70,13 @@ export const instanceRoutes = {
     scope: 'any',
     query: PastQuery,
     answer: { kind: 'json', status: 200, schema: Instance },
+    errors: ['INSTANCE_NOT_FOUND'],
+  },
+  explainInstance: {
+    summary: 'What an execution waits for, since when, what would release it, and what nearly did; or how it ended.',
+    permission: 'WORKFLOW_READ',
+    scope: 'any',
+    answer: { kind: 'json', status: 200, schema: Explanation },
     errors: ['INSTANCE_NOT_FOUND'],
   },
   cancelInstance: {

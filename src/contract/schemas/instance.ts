@@ -22,13 +22,13 @@ export const Started = Type.Object({
   startTime: Timestamp,
 });
 
-const StateCd = Type.Unsafe<0 | 1 | 2 | 3>({
+export const StateCd = Type.Unsafe<0 | 1 | 2 | 3>({
   type: 'integer',
   enum: [0, 1, 2, 3],
   description: '0 Running, 1 Completed, 2 Failed, 3 Cancelled.',
 });
 
-const InstanceError = Type.Object({ code: Type.String(), message: Type.String(), nodeId: Type.String() });
+export const InstanceError = Type.Object({ code: Type.String(), message: Type.String(), nodeId: Type.String() });
 
 export const InstanceSummary = Type.Object({
   processInstanceId: Type.String(),

@@ -6,6 +6,7 @@ import { deliverOwed } from './deliver.ts';
 import { type Definitions, type Facts, type Once, Rejection, type RuntimeLog, type RuntimeStats } from './door.ts';
 import { Feed } from './feed.ts';
 import { Memory } from './memory.ts';
+import { Misses } from './misses.ts';
 import { OnceKeys } from './once.ts';
 import { Queue } from './queue.ts';
 import { checkpointOf, restored } from './recover.ts';
@@ -33,6 +34,7 @@ const SWEEP_MS = 10 * 60_000;
  */
 export class Committer {
   readonly feed = new Feed();
+  readonly misses = new Misses();
   readonly facts: Facts;
   readonly definitions: Definitions;
   readonly #options: CommitterOptions;
@@ -251,6 +253,7 @@ export class Committer {
     return new Release({
       work,
       feed: this.feed,
+      misses: this.misses,
       memory: this.#memory,
       later: this.later,
       durably: this.durably,

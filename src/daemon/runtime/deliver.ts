@@ -11,6 +11,7 @@ import type { Definitions, Environment } from './door.ts';
 import { newId } from './ids.ts';
 import type { Memory } from './memory.ts';
 import type { Messages } from './messages.ts';
+import type { Misses } from './misses.ts';
 import { eventKey, type Subscriptions, type Waiting } from './subscriptions.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -25,6 +26,7 @@ export interface Surroundings {
   readonly subscriptions: Subscriptions;
   readonly messages: Messages;
   readonly memory: Memory;
+  readonly misses: Misses;
 }
 
 /**
@@ -80,7 +82,15 @@ function carryOut(transaction: Transaction, surroundings: Surroundings, source: 
       transaction.decide(owed.child, { type: 'cancel', byParent: true });
       return { ok: true };
     case 'throw':
-      throwEvent(transaction, surroundings, source, owed);
+      if (throwEvent(transaction, surroundings, source, owed).length === 0) {
+        const { name, correlationKey } = owed;
+        surroundings.misses.event(source.organizationId, {
+          name,
+          correlationKey,
+          at: transaction.at,
+          thrownBy: source.id,
+        });
+      }
       return { ok: true };
     case 'tellParent': {
       const { instanceId, activation } = source.parent as NonNullable<State['parent']>;

@@ -1,6 +1,9 @@
 import type { Flow } from '../../engine/flow.ts';
+import type { Ended, Wait } from '../../engine/index.ts';
 import type { Json, JsonObject } from '../../engine/json.ts';
 import type { Fact } from '../ports.ts';
+import type { KeptEvent } from './messages.ts';
+import type { MissedEvent, RefusedAnswer } from './misses.ts';
 
 /**
  * What the other rooms of the daemon see of the runtime. Every promise resolves only after what it tells is durable, and
@@ -27,6 +30,10 @@ export interface Runtime {
    * when unknown or of another organization.
    */
   instance(organizationId: string | undefined, instanceId: string, entries?: number): Promise<InstanceView | undefined>;
+  /** What an instance waits for; undefined when unknown or of another organization. */
+  waits(organizationId: string | undefined, instanceId: string): Promise<Waits | undefined>;
+  /** What came near to moving an instance and did not. */
+  readonly near: Near;
   /** Newest first. `cursor` is a `nextCursor` given before. */
   instances(query: InstanceQuery): Promise<Page<InstanceSummary>>;
   /** Waiting Input Nodes and User Tasks, oldest first. */
@@ -174,6 +181,23 @@ export interface InstanceView extends InstanceSummary {
   readonly data: JsonObject;
   readonly children: readonly string[];
   readonly nodes: readonly NodeView[];
+}
+export interface Waits {
+  readonly instance: InstanceSummary;
+  /** One for each token; none once it ended. */
+  readonly waits: readonly Wait[];
+  readonly ended: Ended | undefined;
+}
+/** Of the newest only, and since the daemon began; kept messages excepted, which are durable. */
+export interface Near {
+  /** Events that nothing waited for, newest first. */
+  missed(organizationId: string): readonly MissedEvent[];
+  /** Messages that wait for somebody to take them. */
+  kept(organizationId: string): readonly KeptEvent[];
+  /** Answers that a task's form refused, newest first. */
+  refused(instanceId: string, nodeId: string): readonly RefusedAnswer[];
+  /** Instances that began to wait for the same message before this one; the oldest takes it (semantics 12). */
+  ahead(organizationId: string, instanceId: string, name: string, correlationKey: string): readonly string[];
 }
 export interface NodeView {
   readonly nodeId: string;

@@ -16,6 +16,7 @@ export async function sendEvent(committer: Committer, request: EventRequest): Pr
   const answer = await committer.submit(
     (transaction) => {
       const { surroundings, messages } = committer.waiting;
+      const { misses } = surroundings;
       const event = { name, correlationKey, data };
       const taken = [...throwEvent(transaction, surroundings, { organizationId }, { event: 'message', ...event })];
       for (const id of throwEvent(transaction, surroundings, { organizationId }, { event: 'signal', ...event })) {
@@ -23,6 +24,7 @@ export async function sendEvent(committer: Committer, request: EventRequest): Pr
       }
       if (taken.length > 0) return { status: 'correlated', processInstanceIds: taken };
       if (timeToLive === undefined || timeToLive <= 0) {
+        misses.event(organizationId, { name, correlationKey, at: transaction.at });
         throw new Rejection(
           'NO_MATCHING_SUBSCRIPTION',
           `nothing waits for "${name}" with the key "${correlationKey}"; give it a timeToLive to have it wait`,

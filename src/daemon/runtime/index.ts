@@ -7,6 +7,7 @@ import { newId } from './ids.ts';
 import { Reads } from './reads.ts';
 import { retryStart } from './retry.ts';
 import { start, startAll } from './start.ts';
+import { eventKey } from './subscriptions.ts';
 import { iso } from './summary.ts';
 
 export interface RuntimeOptions {
@@ -45,13 +46,18 @@ function door(committer: Committer, { journal }: RuntimeOptions): Runtime {
 
     submitTask: async ({ organizationId, processInstanceId: id, nodeId: node, action, data }) => {
       await mustExist(committer, reads, organizationId, id);
-      await committer.submit((transaction) => {
-        if (transaction.state(id) === undefined) {
-          throw new Rejection('TASK_NOT_WAITING', `the instance ${id} has ended: nothing in it waits for input`);
-        }
-        transaction.demand(id, { type: action === 'COMPLETE' ? 'completeTask' : 'cancelTask', node, data });
-        return null;
-      });
+      await committer
+        .submit((transaction) => {
+          if (transaction.state(id) === undefined) {
+            throw new Rejection('TASK_NOT_WAITING', `the instance ${id} has ended: nothing in it waits for input`);
+          }
+          transaction.demand(id, { type: action === 'COMPLETE' ? 'completeTask' : 'cancelTask', node, data });
+          return null;
+        })
+        .catch((error: unknown) => {
+          noteRefusal(committer, id, node, error);
+          throw error;
+        });
     },
 
     cancel: async (organizationId, id) => {
@@ -79,6 +85,18 @@ function door(committer: Committer, { journal }: RuntimeOptions): Runtime {
 
     event: (request) => sendEvent(committer, request),
     instance: (organizationId, id, entries) => reads.instance(organizationId, id, entries),
+    waits: (organizationId, id) => reads.waits(organizationId, id),
+    near: {
+      missed: (organizationId) => committer.misses.events(organizationId),
+      kept: (organizationId) => committer.waiting.messages.kept(committer.memory, organizationId),
+      refused: (instanceId, nodeId) => committer.misses.answers(instanceId, nodeId),
+      ahead: (organizationId, instanceId, name, correlationKey) => {
+        const { subscriptions } = committer.waiting;
+        const waiting = [...subscriptions.find(eventKey(organizationId, 'message', name, correlationKey))];
+        const place = waiting.findIndex((one) => one.instanceId === instanceId);
+        return waiting.slice(0, Math.max(0, place)).map((one) => one.instanceId);
+      },
+    },
     instances: (query) => reads.instances(query),
     tasks: (query) => committer.waiting.tasks.list(query),
     log: (organizationId, id, after, signal) => reads.log(organizationId, id, after, signal),
@@ -90,6 +108,13 @@ function door(committer: Committer, { journal }: RuntimeOptions): Runtime {
     ready: () => committer.ready(),
     close: () => committer.close(),
   };
+}
+
+/** Remembers an answer that its form refused. */
+function noteRefusal({ misses }: Committer, id: string, nodeId: string, error: unknown): void {
+  if (!(error instanceof Rejection) || error.code !== 'VALIDATION_ERROR') return;
+  const reason = (error.details ?? []).map(({ message }) => message).join('; ');
+  misses.answer(id, { nodeId, at: Date.now(), reason: reason === '' ? error.message : reason });
 }
 
 /** INSTANCE_NOT_FOUND for an id that is unknown, or another organization's. */

@@ -14,6 +14,14 @@ export interface Buffered {
   readonly expiresAt: number;
 }
 
+/** A message that waits for somebody to take it. */
+export interface KeptEvent {
+  readonly name: string;
+  readonly correlationKey: string;
+  /** ms since the epoch. */
+  readonly expiresAt: number;
+}
+
 /** Messages with a timeToLive that nothing took yet, found by what they are for, oldest first (semantics 14). */
 export class Messages {
   readonly #byEvent = new Map<string, Buffered[]>();
@@ -40,6 +48,16 @@ export class Messages {
     else this.#byEvent.set(key, rest);
     transaction.facts.push({ collection: COLLECTION, key: oldest.id, value: null });
     return oldest;
+  }
+
+  /** All that are kept for an organization. */
+  kept(memory: Memory, organizationId: string): readonly KeptEvent[] {
+    const kept: KeptEvent[] = [];
+    for (const value of memory.collection(COLLECTION).values()) {
+      const { organizationId: owner, eventType: name, correlationKey, expiresAt } = value as unknown as Stored;
+      if (owner === organizationId) kept.push({ name, correlationKey, expiresAt });
+    }
+    return kept;
   }
 
   has(organizationId: string, name: string, correlationKey: string): boolean {

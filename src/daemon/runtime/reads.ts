@@ -1,5 +1,5 @@
 import type { Flow } from '../../engine/flow.ts';
-import { type Event, LogFold, PastFold, type State, unfolded, ViewFold } from '../../engine/index.ts';
+import { type Event, LogFold, PastFold, type State, unfolded, ViewFold, WaitFold } from '../../engine/index.ts';
 import type { JournalPort, StoredEvents } from '../ports.ts';
 import {
   type Definitions,
@@ -9,6 +9,7 @@ import {
   type LogEvent,
   type Page,
   Rejection,
+  type Waits,
 } from './door.ts';
 import type { Feed } from './feed.ts';
 import { isId } from './ids.ts';
@@ -42,6 +43,12 @@ export class Reads {
       ...(endTime !== undefined && { endTime: iso(endTime) }),
     }));
     return { ...summaryOf(view.state), data: view.state.variables, children: view.children, nodes };
+  }
+
+  async waits(organizationId: string | undefined, id: string): Promise<Waits | undefined> {
+    const fold = await this.fold(id, (flow) => new WaitFold(flow));
+    if (fold === undefined || !belongs(fold.state, organizationId)) return undefined;
+    return { instance: summaryOf(fold.state), waits: fold.waits, ended: fold.ended };
   }
 
   /** Folds an instance's history; undefined for an unknown id. */

@@ -13,6 +13,7 @@ import type { Definitions, Environment } from './door.ts';
 import type { Feed } from './feed.ts';
 import type { Memory } from './memory.ts';
 import { Messages } from './messages.ts';
+import type { Misses } from './misses.ts';
 import { Subscriptions, type Waiting } from './subscriptions.ts';
 import { Tasks } from './tasks.ts';
 import { Timers } from './timers.ts';
@@ -23,6 +24,7 @@ export interface ReleaseOptions {
   readonly feed: Feed;
   readonly memory: Memory;
   readonly definitions: Definitions;
+  readonly misses: Misses;
   readonly later: (instanceId: string, act: (transaction: Transaction) => void) => void;
   readonly durably: (act: (transaction: Transaction) => void) => Promise<void>;
 }
@@ -52,8 +54,8 @@ export class Release {
 
   /** What a delivery from instance to instance needs to know. */
   get surroundings(): Surroundings {
-    const { definitions, memory } = this.#options;
-    return { definitions, memory, subscriptions: this.subscriptions, messages: this.messages };
+    const { definitions, memory, misses } = this.#options;
+    return { definitions, memory, misses, subscriptions: this.subscriptions, messages: this.messages };
   }
 
   /** A transaction is what holds from now on, though it is not durable yet: what comes later is decided by it. */

@@ -223,6 +223,14 @@ export class ScheduleRuns {
   }
 }
 
+/** Matches of schedules that wait for the end of a run, by what the schedule says. */
+export function queuedBehind(facts: Runtime['facts'], run: string): readonly number[] {
+  return [...facts.all(COLLECTION).values()].flatMap((kept) => {
+    const state = kept as unknown as ScheduleState;
+    return state.run === run ? state.queued : [];
+  });
+}
+
 const mayPass = (error: unknown): boolean =>
   error instanceof StorageError || (error instanceof Rejection && error.code === 'OVERLOADED');
 

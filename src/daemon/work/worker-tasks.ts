@@ -43,6 +43,17 @@ export interface PollRequest {
   readonly maxWait: number;
 }
 
+/** A worker that asked for tasks lately. */
+export interface Asker {
+  readonly handlers: readonly string[];
+  readonly environment: string | undefined;
+  /** When it last asked, ms since the epoch. */
+  readonly at: number;
+}
+
+/** How many workers are remembered. */
+const MOST_ASKERS = 200;
+
 /** How long a worker may be silent before its task is offered again. */
 export const LEASE_MS = 30_000;
 
@@ -71,6 +82,8 @@ export class WorkerTasks {
   readonly #offers = new Set<Offer>();
   readonly #leased = new Map<string, Offer>();
   readonly #pollers = new Set<Poller>();
+  /** Who asked lately, the newest last. */
+  readonly #askers = new Map<string, Asker & Pick<PollRequest, 'organizationId'>>();
   readonly #leaseMs: number;
   #closed = false;
 
@@ -91,8 +104,25 @@ export class WorkerTasks {
     };
   }
 
+  /** Whether a node's task waits for a worker or one has it; undefined: nothing is offered for it. */
+  standing(processInstanceId: string, nodeId: string): 'offered' | 'taken' | undefined {
+    for (const { task, lease } of this.#offers) {
+      if (task.processInstanceId === processInstanceId && task.nodeId === nodeId)
+        return lease === undefined ? 'offered' : 'taken';
+    }
+    return undefined;
+  }
+
+  /** Workers that asked for tasks of the organization since the daemon began, the newest first. */
+  askers(organizationId: string): readonly Asker[] {
+    return [...this.#askers.values()]
+      .filter((one) => one.organizationId === undefined || one.organizationId === organizationId)
+      .reverse();
+  }
+
   /** The oldest task that fits, waiting for one at most `maxWait`; undefined: none came, or `signal` aborted. */
   poll(request: PollRequest, signal: AbortSignal): Promise<LeasedTask | undefined> {
+    this.#remember(request);
     return new Promise((resolve) => {
       const take = (offer: Offer | undefined): void => {
         clearTimeout(timer);
@@ -133,6 +163,13 @@ export class WorkerTasks {
     this.#closed = true;
     for (const { take } of this.#pollers) take(undefined);
     for (const { lease } of this.#leased.values()) clearTimeout(lease?.timer);
+  }
+
+  #remember({ handlers, organizationId, environment }: PollRequest): void {
+    const key = JSON.stringify([organizationId ?? null, environment ?? null, handlers]);
+    this.#askers.delete(key);
+    this.#askers.set(key, { handlers, organizationId, environment, at: Date.now() });
+    if (this.#askers.size > MOST_ASKERS) this.#askers.delete(this.#askers.keys().next().value as string);
   }
 
   async #settle(

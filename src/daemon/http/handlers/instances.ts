@@ -4,6 +4,7 @@ import { addDuration, parseDuration } from '../../../engine/time.ts';
 import { organizationFor, whoOf } from '../../auth/caller.ts';
 import { invalid } from '../../refusal.ts';
 import type { InstanceQuery, Once } from '../../runtime/door.ts';
+import { explain } from '../../why/explain.ts';
 import type { Call, Handlers, Services } from '../handler.ts';
 import { checkId, unknownId } from '../ids.ts';
 import { knownFlow, versionToRun } from './flows.ts';
@@ -14,6 +15,7 @@ type Names =
   | 'listInstances'
   | 'listFlowInstances'
   | 'getInstance'
+  | 'explainInstance'
   | 'cancelInstance'
   | 'retryInstance'
   | 'submitTask'
@@ -23,7 +25,7 @@ type Names =
 const DEFAULT_LIMIT = 50;
 const ONCE_MS = 24 * 3_600_000;
 
-export function instanceHandlers({ runtime, stores }: Services): Handlers<Names> {
+export function instanceHandlers({ runtime, stores, workers }: Services): Handlers<Names> {
   const { definitions, organizations } = stores;
 
   async function start(call: Call<'execProcess' | 'startProcess'>): Promise<Answer<'execProcess'>> {
@@ -62,6 +64,12 @@ export function instanceHandlers({ runtime, stores }: Services): Handlers<Names>
       const instance = await runtime.instance(caller.organizationId, processInstanceId, at);
       if (instance === undefined) throw unknownId('processInstanceId', processInstanceId);
       return instance;
+    },
+
+    async explainInstance({ caller, params: { processInstanceId } }) {
+      const explanation = await explain({ runtime, definitions, workers }, caller.organizationId, processInstanceId);
+      if (explanation === undefined) throw unknownId('processInstanceId', processInstanceId);
+      return explanation;
     },
 
     async cancelInstance({ caller, params: { processInstanceId } }) {
