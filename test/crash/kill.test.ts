@@ -1,55 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Client } from '../../src/client/index.ts';
 import { openJournal } from '../../src/daemon/journal/index.ts';
 import { EVENT_FORMAT, type Event, unfolded } from '../../src/engine/index.ts';
-
-const DAEMON = resolve(import.meta.dirname, '../../dist/daemon.js');
-
-/** A daemon in a process of its own, on a data folder that outlives it. */
-class Daemon {
-  readonly home: string;
-  #child: ChildProcess | undefined;
-
-  constructor(t: Test) {
-    this.home = mkdtempSync(join(tmpdir(), 'wfx-crash-'));
-    t.teardown(async () => {
-      await this.kill();
-      rmSync(this.home, { recursive: true, force: true, maxRetries: 3 });
-    });
-  }
-
-  async start(): Promise<Client> {
-    const env = { ...process.env, WFX_HOME: this.home, WFX_KEYCHAIN: 'off' };
-    const child = spawn(process.execPath, [DAEMON, '--port', '0'], {
-      env,
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    });
-    this.#child = child;
-    const [message] = (await Promise.race([
-      once(child, 'message'),
-      once(child, 'exit').then(([code]) => Promise.reject(new Error(`the daemon ended with ${code}`))),
-    ])) as [unknown];
-    const { url } = JSON.parse(readFileSync(join(this.home, 'daemon.json'), 'utf8')) as { url: string };
-    if (url === undefined) throw new Error(`the daemon did not start: ${JSON.stringify(message)}`);
-    const { admin } = JSON.parse(readFileSync(join(this.home, 'credentials.json'), 'utf8')) as { admin: string };
-    return new Client(() => ({ url, apiKey: admin }));
-  }
-
-  async kill(): Promise<void> {
-    const child = this.#child;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, 'exit');
-    child.kill('SIGKILL');
-    await gone;
-  }
-}
+import { Daemon } from './daemon.ts';
 
 /** Counts what reached the outside, by idempotency key. */
 async function sink(t: Test): Promise<{ readonly url: string; readonly calls: Map<string, number> }> {
@@ -84,13 +40,13 @@ nodes:
   end: { type: endEvent }
 `;
 
-const RUNS = 200;
-const KILLS = 5;
+const RUNS = 120;
+const KILLS = 4;
 
 t.test(`kill -9 in the middle of ${RUNS} runs: each ends once, nothing is done twice`, async (t) => {
   const { url, calls } = await sink(t);
   const daemon = new Daemon(t);
-  let client = await daemon.start();
+  const client = await daemon.start();
   const { processId } = await client.call('publishFlow', { body: flow });
   const acknowledged = new Map<string, number>();
 
@@ -115,7 +71,7 @@ t.test(`kill -9 in the middle of ${RUNS} runs: each ends once, nothing is done t
       await Promise.race(starters);
       await daemon.kill();
       await Promise.all(starters);
-      client = await daemon.start();
+      await daemon.start();
     }
   }
 
