@@ -50,6 +50,16 @@ export interface StartCommand {
   readonly data: JsonObject;
   /** The node to start at; absent: the start event. */
   readonly from?: string;
+  /** What a retry takes up beside that node. */
+  readonly beside?: Beside;
+}
+
+/** What an instance had beside one node of its own body. */
+export interface Beside {
+  /** Other nodes that were active, in the order they began. */
+  readonly nodes: readonly string[];
+  /** Tokens that stood at joins, by the connection that they came along. */
+  readonly tokens: readonly { readonly node: string; readonly via: string }[];
 }
 
 export type WorkOutcome =

@@ -8,7 +8,7 @@ import { isDeeper, type Json, type JsonObject, jsonSize, MAX_LEVELS, merged } fr
 import { behaviourOf } from './nodes/index.ts';
 import type { KeysOf } from './nodes/keys.ts';
 import { cancelInside, endInstance } from './scope.ts';
-import type { Activation, Owed, State } from './state.ts';
+import { type Activation, type Owed, ROOT_SCOPE, type State } from './state.ts';
 import { checkTask } from './task.ts';
 import { dueAt } from './time.ts';
 import { Turn } from './turn.ts';
@@ -20,7 +20,7 @@ export type Decision =
 
 /** Begins an instance and runs it until all its tokens wait or end. */
 export function begin(flow: Flow, command: StartCommand, context: Context): Decision {
-  const { path, parent, from, data, depth, ...rest } = command;
+  const { path, parent, from, beside, data, depth, ...rest } = command;
   const variables = path.length > 0 || command.retryOf !== undefined ? data : merged(flow.variables, data);
   const limit = context.limits.variableBytes;
   if (isDeeper(variables, MAX_LEVELS))
@@ -38,7 +38,8 @@ export function begin(flow: Flow, command: StartCommand, context: Context): Deci
     ...(depth > 0 && { depth }),
     variables,
   });
-  turn.start(from ?? body.start, 0);
+  for (const token of beside?.tokens ?? []) turn.emit({ type: 'tokenArrived', scope: ROOT_SCOPE, ...token });
+  for (const node of [from ?? body.start, ...(beside?.nodes ?? [])]) turn.start(node, ROOT_SCOPE);
   turn.run();
   return decided(turn);
 }

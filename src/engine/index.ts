@@ -13,6 +13,7 @@ export { LogFold, type LogLine } from './log.ts';
 export type { WorkKind } from './node.ts';
 export { type ActivationPending, type Pending, pending, prepareWork, workKind } from './pending.ts';
 export type { Activation, Failure, Owed, Purpose, State, Subscription, Timer } from './state.ts';
+export { placeOf, ROOT_SCOPE } from './state.ts';
 export { restoreState, storedState } from './stored.ts';
 export { type NodeRecord, PastFold, ViewFold } from './view.ts';
 export { type Awaited, type Ended, type Otherwise, type Wait, WaitFold } from './waits.ts';

@@ -584,6 +584,10 @@ t.test('running flows', async (t) => {
     t.equal(codeOf(await exec({ ...body, data: {} }, headers)), 'CONFLICT');
     t.equal(codeOf(await exec(body, headers, '?versionNumber=1')), 'CONFLICT', 'the query counts');
     t.not((await exec(body, { 'idempotency-key': 'k2' })).body.processInstanceId, answers[0]?.body.processInstanceId);
+    const ordered = { processId: SHORT, data: { a: 1, b: [{ c: 2, d: 3 }] } };
+    const turned = { data: { b: [{ d: 3, c: 2 }], a: 1 }, processId: SHORT };
+    const first = (await exec(ordered, { 'idempotency-key': 'k3' })).body.processInstanceId;
+    t.equal((await exec(turned, { 'idempotency-key': 'k3' })).body.processInstanceId, first, 'in whatever order');
     t.equal(codeOf(await exec(body, { 'idempotency-key': 'x'.repeat(256) })), 'VALIDATION_ERROR');
     const other = await server.keyWith(['admin']);
     const again = await server.call('POST', '/process/exec', { key: other, body, headers });

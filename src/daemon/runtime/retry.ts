@@ -1,29 +1,58 @@
 import type { Flow } from '../../engine/flow.ts';
-import { type Event, find, type StartCommand, ViewFold } from '../../engine/index.ts';
+import {
+  type Activation,
+  type Beside,
+  type Event,
+  find,
+  placeOf,
+  ROOT_SCOPE,
+  type StartCommand,
+  type State,
+  ViewFold,
+} from '../../engine/index.ts';
 import type { JsonObject } from '../../engine/json.ts';
 import { merged } from '../../engine/json.ts';
 import { Rejection, type RetryRequest } from './door.ts';
 import { belongs, type Reads } from './reads.ts';
 
+/** Where an instance stood when a node of its own body failed. */
+interface Standing {
+  readonly node: string;
+  readonly variables: JsonObject;
+  readonly beside: Beside;
+}
+
 /** Remembers, while a history is read, what the variables were when each node of the instance's own body was last entered. */
 class Entered extends ViewFold {
   readonly variables = new Map<string, JsonObject>();
-  /** The node of the instance's own body whose error was the last one. */
-  failed: string | undefined;
+  /** The failure that nothing of the instance's own body caught. */
+  failed: Standing | undefined;
 
   override next(event: Event, at: number): void {
     const node = 'n' in event ? this.state.active.get(event.n) : undefined;
-    if (event.type === 'nodeFailed' || event.type === 'nodeTimedOut') {
-      if (node?.scope === 0) this.failed = node.node;
-    }
+    const fails = event.type === 'nodeFailed' || event.type === 'nodeTimedOut';
+    if (fails && node?.scope === ROOT_SCOPE) this.failed = standing(this.state, node);
     super.next(event, at);
-    if (event.type === 'nodeStarted' && (event.scope ?? 0) === 0) this.variables.set(event.node, this.state.variables);
+    const goesOn = event.type === 'nodeStarted' || event.type === 'tokenArrived';
+    if (!goesOn || (event.scope ?? ROOT_SCOPE) !== ROOT_SCOPE) return;
+    this.failed = undefined;
+    if (event.type === 'nodeStarted') this.variables.set(event.node, this.state.variables);
   }
 }
 
+function standing({ active, joins, variables }: State, failing: Activation): Standing {
+  const others = [...active.values()].filter(({ n, scope }) => scope === ROOT_SCOPE && n !== failing.n);
+  const tokens = [...joins].flatMap(([key, vias]) => {
+    const { scope, node } = placeOf(key);
+    if (scope !== ROOT_SCOPE) return [];
+    return [...vias].flatMap(([via, count]) => Array.from({ length: count }, () => ({ node, via })));
+  });
+  return { node: failing.node, variables, beside: { nodes: others.map(({ node }) => node), tokens } };
+}
+
 /**
- * How the retry of a finished instance begins: a new instance at the node that failed, or at `from`, with the variables as
- * they were there and `data` laid over them (decisions §3).
+ * How the retry of a finished instance begins: a new instance at the node that failed, with what stood beside it, or at
+ * `from` alone; with the variables as they were there and `data` laid over them (decisions §3).
  */
 export async function retryStart(
   reads: Reads,
@@ -38,11 +67,16 @@ export async function retryStart(
   const { state } = history;
   if (state.stateCd === 0)
     throw new Rejection('CONFLICT', `the instance ${id} still runs: cancel it first, or let it end`);
-  const node = from ?? history.failed ?? (state.error && history.lastNode);
+  const failed = from === undefined ? history.failed : undefined;
+  const node = from ?? failed?.node ?? (state.error && history.lastNode);
   if (node === undefined) {
-    throw new Rejection('CONFLICT', `the instance ${id} did not fail: name the node to go on from with "from"`);
+    throw new Rejection(
+      'CONFLICT',
+      `the instance ${id} did not fail: name the node to go on from (from, wfx instance retry --from)`,
+    );
   }
-  const variables = history.variables.get(node);
+  const hasBeside = failed !== undefined && failed.beside.nodes.length + failed.beside.tokens.length > 0;
+  const variables = hasBeside ? failed.variables : history.variables.get(node);
   if (variables === undefined) throw notReached(history.flow, id, node);
   return {
     processId: state.processId,
@@ -56,6 +90,7 @@ export async function retryStart(
     depth: 0,
     data: merged(variables, data ?? {}),
     from: node,
+    ...(hasBeside && { beside: failed.beside }),
   };
 }
 

@@ -106,11 +106,17 @@ function onceOf({ caller, query, body, request }: Call<'execProcess' | 'startPro
   if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key))
     throw invalid('Idempotency-Key', 'must be 1 to 255 printable ASCII characters');
   const fingerprint = createHash('sha256')
-    .update(JSON.stringify([query, body]))
+    .update(JSON.stringify([query, body], inOrder))
     .digest('hex');
   const owner = caller.organizationId === undefined ? 'start' : `exec:${caller.organizationId}`;
   return { key: `api:${owner}:${key}`, fingerprint, expiresAt: Date.now() + ONCE_MS };
 }
+
+/** Two bodies that differ in the order of their keys are the same request. */
+const inOrder = (_key: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
 
 function queryOf(organizationId: string | undefined, query: Call<'listInstances'>['query']): InstanceQuery {
   const { limit = DEFAULT_LIMIT, state, ...rest } = query;
