@@ -1,8 +1,7 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
+import { type Daemon, endDaemon, startDaemon } from './daemon.ts';
 import { linearFlow } from './flows.ts';
 import { load, post } from './load.ts';
 
@@ -37,28 +36,9 @@ export async function benchHttp(): Promise<void> {
       'share of the control': (wfx / bare).toFixed(2),
     })),
   );
-  await stop(daemon.child);
-  await stop(control);
-  rmSync(daemon.home, { recursive: true, force: true });
-}
-
-interface Daemon {
-  readonly child: ChildProcess;
-  readonly home: string;
-  readonly port: number;
-  readonly key: string;
-}
-
-async function startDaemon(): Promise<Daemon> {
-  const home = mkdtempSync(join(tmpdir(), 'wfx-bench-'));
-  const env = { ...process.env, WFX_HOME: home, WFX_KEYCHAIN: 'off' };
-  const child = fork(resolve(import.meta.dirname, '../dist/daemon.js'), ['--port', '0'], {
-    env,
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  });
-  const [{ url }] = (await once(child, 'message')) as [{ url: string }];
-  const { admin } = JSON.parse(readFileSync(join(home, 'credentials.json'), 'utf8')) as { admin: string };
-  return { child, home, port: Number(new URL(url).port), key: admin };
+  await endDaemon(daemon);
+  control.kill('SIGTERM');
+  await once(control, 'exit');
 }
 
 async function publish({ port, key }: Daemon): Promise<string> {
@@ -68,12 +48,6 @@ async function publish({ port, key }: Daemon): Promise<string> {
     body: linearFlow,
   });
   return ((await answer.json()) as { processId: string }).processId;
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  const gone = once(child, 'exit');
-  child.kill('SIGTERM');
-  await gone;
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) await benchHttp();

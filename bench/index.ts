@@ -2,7 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 /** Each benchmark in a process of its own, one after the other: what one leaves behind does not slow the next. */
-const BENCHMARKS = ['engine', 'runtime', 'waiting', 'journal', 'http', 'startup', 'script', 'webhooks', 'schedules'];
+const BENCHMARKS = [
+  'engine',
+  'runtime',
+  'waiting',
+  'journal',
+  'http',
+  'limits',
+  'startup',
+  'script',
+  'webhooks',
+  'schedules',
+];
 
 const wanted = process.argv.slice(2);
 for (const name of wanted.length > 0 ? wanted : BENCHMARKS) {
