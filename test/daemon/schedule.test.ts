@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { Clock } from '../../src/daemon/triggers/clock.ts';
 import { lastMatch, nextTimes } from '../../src/daemon/triggers/matches.ts';
 import { parseCron } from '../../src/engine/time.ts';
 import { tempFolder } from '../folder.ts';
+import { TestClock } from './clock.ts';
 import { live, newFlowId } from './live.ts';
 import { openServer, publish, type TestServer } from './server.ts';
 
@@ -12,54 +12,6 @@ t.setTimeout(240_000);
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const at = (text: string): number => Date.parse(text);
-
-/** A clock that stands still until it is moved. */
-class TestClock implements Clock {
-  #now: number;
-  #waiting: { readonly due: number; readonly ring: () => void }[] = [];
-  /** Monotonic, as timers are: `set` does not move it. */
-  #elapsed = 0;
-
-  constructor(now: number) {
-    this.#now = now;
-  }
-
-  now(): number {
-    return this.#now;
-  }
-
-  after(ms: number, ring: () => void): () => void {
-    const timer = { due: this.#elapsed + ms, ring };
-    this.#waiting.push(timer);
-    return () => {
-      this.#waiting = this.#waiting.filter((one) => one !== timer);
-    };
-  }
-
-  /** Lets time pass, ringing on the way. */
-  pass(ms: number): void {
-    const until = this.#elapsed + ms;
-    for (;;) {
-      const next = this.#waiting.sort((a, b) => a.due - b.due)[0];
-      if (next === undefined || next.due > until) break;
-      this.#waiting = this.#waiting.filter((one) => one !== next);
-      this.#move(next.due);
-      next.ring();
-    }
-    this.#move(until);
-  }
-
-  #move(elapsed: number): void {
-    this.#now += Math.max(0, elapsed - this.#elapsed);
-    this.#elapsed = Math.max(elapsed, this.#elapsed);
-  }
-
-  /** Somebody sets the clock, or the machine slept; a timer rings when its own time is over. */
-  set(now: number): void {
-    this.#now = now;
-    this.pass(MINUTE);
-  }
-}
 
 interface ScheduleOptions {
   readonly id?: string;
