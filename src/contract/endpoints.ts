@@ -20,6 +20,7 @@ export const ENDPOINTS = {
   listTasks: { method: 'GET', path: '/process/tasks' },
   sendEvent: { method: 'POST', path: '/process/event' },
   getInstance: { method: 'GET', path: '/process/instance/{processInstanceId}' },
+  listHistory: { method: 'GET', path: '/process/instance/{processInstanceId}/history' },
   explainInstance: { method: 'GET', path: '/process/instance/{processInstanceId}/why' },
   cancelInstance: { method: 'POST', path: '/process/instance/{processInstanceId}/cancel' },
   retryInstance: { method: 'POST', path: '/process/instance/{processInstanceId}/retry' },

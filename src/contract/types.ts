@@ -82,6 +82,7 @@ export type InstanceSummary = Of<typeof instance.InstanceSummary>;
 export type Started = Of<typeof instance.Started>;
 export type Task = Of<typeof instance.Task>;
 export type LogEntry = Of<typeof instance.LogEntry>;
+export type HistoryStep = Of<typeof instance.HistoryStep>;
 export type LogEnd = Of<typeof instance.LogEnd>;
 export type LifecycleData = Of<typeof instance.LifecycleData>;
 export interface LifecycleEvent {

@@ -8,6 +8,7 @@ export { emptyDraft } from './draft.ts';
 export { EVENT_FORMAT, type Event, type LogLevel, unfolded } from './event.ts';
 export * from './flow.ts';
 export { type Graph, type GraphEdge, type GraphNode, graphOf } from './graph.ts';
+export { type Change, HistoryFold, type Step } from './history.ts';
 export type { Json, JsonObject } from './json.ts';
 export { LogFold, type LogLine } from './log.ts';
 export type { WorkKind } from './node.ts';

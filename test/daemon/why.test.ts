@@ -201,3 +201,65 @@ t.test('workers that asked are remembered for their organization, the newest fir
   for (let i = 0; i < 300; i += 1) await poll(`h${i}`, 'mine');
   t.equal(workers.askers('mine').length, 200, 'a bounded number of them');
 });
+
+t.test('a history: the entries of the log with what each changed, in pages', async (t) => {
+  const server = await openServer(t);
+  const id = await started(
+    server,
+    `{ type: startEvent, next: set }
+set: { type: setVariable, set: { a: 1, b.c: "{a}", b.d: two }, next: again }
+again: { type: setVariable, set: { b: { c: 9 } }, next: end }
+end: { type: endEvent, error: BAD }`,
+  );
+  const history = async (query = '') => (await server.call('GET', `/process/instance/${id}/history${query}`)).body;
+  const { items, nextCursor } = await history();
+  t.equal(nextCursor, null);
+  t.strictSame(
+    items.map(({ step }: { step: number }) => step),
+    items.map((_: unknown, i: number) => i + 1),
+  );
+  t.strictSame(items[3].changes, [
+    { name: 'a', value: 1 },
+    { name: 'b.c', value: 1 },
+    { name: 'b.d', value: 'two' },
+  ]);
+  t.match(items[3], { nodeId: 'set', message: 'set a, b.c, b.d', level: 'INFO', timestamp: /Z$/ });
+  t.match(items[6].changes, [{ name: 'b', value: { c: 9 }, before: { c: 1, d: 'two' } }]);
+  t.match(items.at(-1), { nodeId: 'end', level: 'ERROR' });
+  t.strictSame((await server.call('GET', `/process/instance/${id}?at=4`)).body.data, { a: 1, b: { c: 1, d: 'two' } });
+
+  const paged = [];
+  for (let cursor = '0'; cursor !== null; ) {
+    const page = await history(`?limit=4&cursor=${cursor}`);
+    t.ok(page.items.length <= 4);
+    paged.push(...page.items);
+    cursor = page.nextCursor;
+  }
+  t.strictSame(paged, items);
+  t.equal((await history('?cursor=x')).error, 'VALIDATION_ERROR');
+  const other = await server.keyWith(['viewer'], 'other');
+  t.equal((await server.call('GET', `/process/instance/${id}/history`, { key: other })).status, 404);
+});
+
+t.test('a history: the start data comes first, large values are left out and end a page', async (t) => {
+  const server = await openServer(t);
+  const nodes = `{ type: startEvent, next: each }
+each: { type: loopNode, times: 80, next: end, nodes: { s: { type: startEvent, next: set }, set: { type: setVariable, set: { some: "{half}{half}", loop.own: 1 } } } }
+end: { type: endEvent }`;
+  await started(server, nodes);
+  const body = { processId: FLOW, data: { half: 'x'.repeat(7500), large: 'x'.repeat(17_000) } };
+  const id = (await server.call('POST', '/process/exec', { body })).body.processInstanceId;
+  const history = async (cursor: string) =>
+    (await server.call('GET', `/process/instance/${id}/history?limit=500&cursor=${cursor}`)).body;
+  const first = await history('0');
+  t.match(first.items[0].changes, [{ name: 'half' }, { name: 'large', value: undefined, large: true }]);
+  const sets = first.items.filter(
+    ({ nodeId, changes }: { nodeId: string; changes: [] }) => nodeId === 'set' && changes.length > 0,
+  );
+  t.match(sets[1].changes, [
+    { name: 'some', before: 'x'.repeat(15_000) },
+    { name: 'loop.own', iteration: 1 },
+  ]);
+  t.ok(first.items.length < 500 && first.nextCursor !== null, 'a page of more than 1 MiB ends early');
+  t.equal((await history(first.nextCursor)).items[0].step, first.items.length + 1);
+});

@@ -81,6 +81,22 @@ export function add(command: Command, wfx: Wfx): void {
       await printLog(wfx, id, follow === true);
     });
   command
+    .command('history')
+    .description('Show what happened in a run step by step, with what each step did to the variables.')
+    .argument(...INSTANCE_ID)
+    .option('-n, --limit <number>', 'how many steps at most, from the beginning', limitOf, 1000)
+    .addHelpText(
+      'after',
+      examples(
+        ['wfx instance history ID', 'with the number of each step'],
+        ['wfx instance show ID --at 12', 'the whole run as it was after step 12'],
+      ),
+    )
+    .action(async (id: string, { limit }: { readonly limit: number }) => {
+      const { printHistory } = await import('../instance-history.ts');
+      await printHistory(wfx, id, limit);
+    });
+  command
     .command('cancel')
     .description('Cancel runs, with everything that still runs in them.')
     .argument('<instance-id...>', 'which')

@@ -50,7 +50,7 @@ function show({ io }: Wfx, explained: Explained): void {
 
 function showWait({ io }: Pick<Wfx, 'io'>, processInstanceId: string, wait: Wait): void {
   const { nodeId, iteration, since, error, nearMisses } = wait;
-  const where = iteration === undefined ? nodeId : `${nodeId}, iteration ${iteration}`;
+  const where = iteration === undefined ? nodeId : `${nodeId}, iteration ${iteration + 1}`;
   const waited = `since ${shownTime(since)}, ${shownDuration(between(since, undefined))}`;
   io.print('');
   io.print(`${io.paint('bold', plain(where))}  ${io.paint('dim', waited)}`);

@@ -5,6 +5,8 @@ import {
   Cancelled,
   EventAnswer,
   EventBody,
+  HistoryQuery,
+  HistoryStep,
   Instance,
   InstanceQuery,
   InstanceSummary,
@@ -70,6 +72,14 @@ export const instanceRoutes = {
     scope: 'any',
     query: PastQuery,
     answer: { kind: 'json', status: 200, schema: Instance },
+    errors: ['INSTANCE_NOT_FOUND'],
+  },
+  listHistory: {
+    summary: 'What happened in an execution, step by step, oldest first, with what each step did to the variables.',
+    permission: 'WORKFLOW_READ',
+    scope: 'any',
+    query: HistoryQuery,
+    answer: { kind: 'json', status: 200, schema: pageOf(HistoryStep) },
     errors: ['INSTANCE_NOT_FOUND'],
   },
   explainInstance: {

@@ -1,5 +1,6 @@
 import Type from 'typebox';
-import { AnyObject, Closed, Environment, Id, OrganizationChoice, PageQuery, Timestamp } from './common.ts';
+import type { Json } from '../json.ts';
+import { AnyJson, AnyObject, Closed, Environment, Id, OrganizationChoice, PageQuery, Timestamp } from './common.ts';
 
 const VersionNumber = Type.String({
   maxLength: 20,
@@ -145,6 +146,23 @@ export const LogEntry = Type.Object({
   level: Type.Enum(['INFO', 'WARN', 'ERROR']),
   timestamp: Timestamp,
   variables: Type.Optional(AnyObject('Variable state at that point.')),
+});
+export const HistoryQuery = Type.Object(PageQuery);
+export const HistoryStep = Type.Object({
+  step: Type.Integer({ description: 'Counted from 1, as the entries of the log: what `at` of the execution takes.' }),
+  ...Type.Omit(LogEntry, ['variables']).properties,
+  changes: Type.Array(
+    Type.Object({
+      name: Type.String({ description: 'The variable, with dots where it reaches inside.' }),
+      value: Type.Optional(AnyJson),
+      before: Type.Optional(Type.Unsafe<Json>({ description: 'Absent where it was not there.' })),
+      iteration: Type.Optional(Type.Integer({ description: "Index of the loop's iteration that has it for its own." })),
+      large: Type.Optional(
+        Type.Literal(true, { description: 'A value over 16 KiB is left out; the execution `at` this step has it.' }),
+      ),
+    }),
+    { description: 'What it set; the first step has what the execution started with.' },
+  ),
 });
 export const LogEnd = Type.Object({ stateCd: Type.Integer({ minimum: 1, maximum: 3 }) });
 /** What a lifecycle event carries; its `event` name is `type`. */

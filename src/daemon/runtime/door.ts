@@ -1,5 +1,5 @@
 import type { Flow } from '../../engine/flow.ts';
-import type { Ended, Wait } from '../../engine/index.ts';
+import type { Ended, Step, Wait } from '../../engine/index.ts';
 import type { Json, JsonObject } from '../../engine/json.ts';
 import type { Fact } from '../ports.ts';
 import type { KeptEvent } from './messages.ts';
@@ -30,6 +30,12 @@ export interface Runtime {
    * when unknown or of another organization.
    */
   instance(organizationId: string | undefined, instanceId: string, entries?: number): Promise<InstanceView | undefined>;
+  /** What happened to an instance after `step`, oldest first; undefined when unknown or of another organization. */
+  history(
+    organizationId: string | undefined,
+    instanceId: string,
+    page: { readonly step: number; readonly limit: number },
+  ): Promise<Page<Step> | undefined>;
   /** What an instance waits for; undefined when unknown or of another organization. */
   waits(organizationId: string | undefined, instanceId: string): Promise<Waits | undefined>;
   /** What came near to moving an instance and did not. */

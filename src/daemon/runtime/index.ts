@@ -85,6 +85,7 @@ function door(committer: Committer, { journal }: RuntimeOptions): Runtime {
 
     event: (request) => sendEvent(committer, request),
     instance: (organizationId, id, entries) => reads.instance(organizationId, id, entries),
+    history: (organizationId, id, page) => reads.history(organizationId, id, page),
     waits: (organizationId, id) => reads.waits(organizationId, id),
     near: {
       missed: (organizationId) => committer.misses.events(organizationId),

@@ -1,5 +1,17 @@
 import type { Flow } from '../../engine/flow.ts';
-import { type Event, LogFold, PastFold, type State, unfolded, ViewFold, WaitFold } from '../../engine/index.ts';
+import {
+  type Event,
+  HistoryFold,
+  type Json,
+  LogFold,
+  PastFold,
+  type State,
+  type Step,
+  unfolded,
+  ViewFold,
+  WaitFold,
+} from '../../engine/index.ts';
+import { jsonSize } from '../../engine/json.ts';
 import type { JournalPort, StoredEvents } from '../ports.ts';
 import {
   type Definitions,
@@ -43,6 +55,30 @@ export class Reads {
       ...(endTime !== undefined && { endTime: iso(endTime) }),
     }));
     return { ...summaryOf(view.state), data: view.state.variables, children: view.children, nodes };
+  }
+
+  /** A page ends where it is full, by the number of its steps or by what they hold; the cursor is its last step. */
+  async history(
+    organizationId: string | undefined,
+    id: string,
+    { step: after, limit }: { readonly step: number; readonly limit: number },
+  ): Promise<Page<Step> | undefined> {
+    const items: Step[] = [];
+    let bytes = 0;
+    let fold: HistoryFold | undefined;
+    for await (const part of isId(id) ? this.#journal.history(id) : []) {
+      fold ??= new HistoryFold(this.#flowOf(part));
+      for (const event of eventsOf(part)) {
+        const step = fold.next(event, part.at);
+        if (!belongs(fold.state, organizationId)) return undefined;
+        if (step === undefined || step.step <= after) continue;
+        if (items.length === limit || bytes > STEPS_BYTES)
+          return { items, nextCursor: String((items.at(-1) as Step).step) };
+        items.push(step);
+        bytes += jsonSize(step.changes as unknown as Json) + step.message.length;
+      }
+    }
+    return fold && { items, nextCursor: null };
   }
 
   async waits(organizationId: string | undefined, id: string): Promise<Waits | undefined> {
@@ -159,6 +195,9 @@ export class Reads {
     }
   }
 }
+
+/** What the steps of one page may hold, but for one of them. */
+const STEPS_BYTES = 1024 * 1024;
 
 const eventsOf = (part: StoredEvents): readonly Event[] => unfolded(part.events as unknown as readonly Event[]);
 const unknown = (id: string): Rejection =>

@@ -16,6 +16,7 @@ type Names =
   | 'listFlowInstances'
   | 'getInstance'
   | 'explainInstance'
+  | 'listHistory'
   | 'cancelInstance'
   | 'retryInstance'
   | 'submitTask'
@@ -66,6 +67,16 @@ export function instanceHandlers({ runtime, stores, workers }: Services): Handle
       return instance;
     },
 
+    async listHistory({ caller, params: { processInstanceId }, query: { limit = DEFAULT_LIMIT, cursor } }) {
+      const place = { step: stepOf(cursor), limit };
+      const page = await runtime.history(caller.organizationId, processInstanceId, place);
+      if (page === undefined) throw unknownId('processInstanceId', processInstanceId);
+      return {
+        ...page,
+        items: page.items.map(({ at, ...step }) => ({ ...step, timestamp: new Date(at).toISOString() })),
+      };
+    },
+
     async explainInstance({ caller, params: { processInstanceId } }) {
       const explanation = await explain({ runtime, definitions, workers }, caller.organizationId, processInstanceId);
       if (explanation === undefined) throw unknownId('processInstanceId', processInstanceId);
@@ -97,6 +108,11 @@ export function instanceHandlers({ runtime, stores, workers }: Services): Handle
       return runtime.event({ ...event, organizationId: owner, correlationKey, data, ...lasts });
     },
   };
+}
+
+function stepOf(cursor = '0'): number {
+  if (/^\d{1,9}$/.test(cursor)) return Number(cursor);
+  throw invalid('cursor', 'must be the nextCursor of a page before');
 }
 
 /** Idempotency-Key (decisions §2): one caller's organization, endpoint and key take effect once in 24 hours. */
