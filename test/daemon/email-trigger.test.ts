@@ -296,6 +296,20 @@ t.test('mail that breaks the rules is read as well as can be', async (t) => {
   for (const [at, [, expected]] of odd.entries()) t.match(found[at]?.data, expected, `message ${at}`);
 });
 
+t.test('a message with much text is cut to what fits into one commit with all its flows', async (t) => {
+  const mail = await mailServer(t);
+  const server = await opened(t);
+  const sources = Array.from({ length: 9 }, () => flow());
+  for (const source of sources) await publish(server, source);
+  await inState(server, await connect(server, mail), 'CONNECTED');
+  mail.deliver(message({ To: `${'a'.repeat(400)}@x.example, b@x.example` }, 'x'.repeat(1_000_000)));
+  for (const source of sources) {
+    const [run] = await runs(server, idIn(source), 1);
+    t.equal(String(run?.data['emailBody']).length, 932_067);
+    t.match(run?.data, { emailTruncated: true, emailRecipients: ['b@x.example'] });
+  }
+});
+
 t.test('what can be wrong with a connection is told in a sentence', async (t) => {
   const mail = await mailServer(t, { plugins: ['STARTTLS'] });
   const plain = await mailServer(t);

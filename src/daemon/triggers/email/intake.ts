@@ -7,7 +7,7 @@ import type { UploadStore } from '../../store/uploads.ts';
 import { type ActiveEmail, onePerFlow } from '../active.ts';
 import { storedFiles } from './attachments.ts';
 import { passes } from './filter.ts';
-import { identityOf, type Mail, readMail } from './mail.ts';
+import { identityOf, type Mail, readMail, shortened } from './mail.ts';
 import type { Position } from './position.ts';
 import type { Glimpse, Session } from './session.ts';
 import { startOf, variablesOf } from './start.ts';
@@ -31,6 +31,8 @@ const GLIMPSE_BYTES = 64 * 1024;
 const MAX_BYTES = 32 * 1024 * 1024;
 /** Large messages that are in memory at a time. */
 const LARGE_AT_ONCE = 4;
+/** Characters of text that one message may put into all the flows that it starts: they are one commit. */
+const MAX_TEXT = 8 * 1024 * 1024;
 const DAY = 24 * 3_600_000;
 /** How long a message is known for the one that came before. */
 const ONCE_MS = 35 * DAY;
@@ -83,7 +85,8 @@ export class EmailIntake {
     }
   }
 
-  async #start(told: Told, triggers: readonly ActiveEmail[], mail: Mail): Promise<void> {
+  async #start(told: Told, triggers: readonly ActiveEmail[], whole: Mail): Promise<void> {
+    const mail = shortened(whole, Math.floor(MAX_TEXT / Math.max(triggers.length, 1)));
     const { connection, uid, after, once } = told;
     const data =
       triggers.length === 0

@@ -26,6 +26,8 @@ export interface MailAttachment {
 
 const MAX_LINE = 10_000;
 const MAX_TEXT = 1024 * 1024;
+/** Longer than any that mail could reach. */
+const MAX_ADDRESS = 320;
 const MAX_RECIPIENTS = 1000;
 const MAX_ATTACHMENTS = 50;
 const MAX_NAME = 200;
@@ -53,6 +55,10 @@ export async function readMail(source: Buffer): Promise<Mail> {
   };
 }
 
+/** With at most so many characters of text. */
+export const shortened = (mail: Mail, most: number): Mail =>
+  mail.text.length <= most ? mail : { ...mail, text: mail.text.slice(0, most), truncated: true };
+
 /**
  * By what a message is known for the same one, wherever in the inbox it lies: its Message-ID with its date and sender, which
  * copies share; without a Message-ID its bytes.
@@ -67,7 +73,9 @@ export function identityOf({ messageId, date, sender }: Mail, start: Buffer): st
 function addressesIn(given: AddressObject | AddressObject[] | undefined): string[] {
   const lists = given === undefined ? [] : Array.isArray(given) ? given : [given];
   const entries = lists.flatMap(({ value }) => value.flatMap((entry) => entry.group ?? [entry]));
-  return entries.map(({ address = '' }) => oneLine(address)).filter((address) => address !== '');
+  return entries
+    .map(({ address = '' }) => oneLine(address))
+    .filter((address) => address !== '' && address.length <= MAX_ADDRESS);
 }
 
 /** From the header itself: the parser takes one that it can't read for now. */
