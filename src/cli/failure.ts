@@ -26,7 +26,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 const HINTS: Partial<Record<ApiError['code'], string>> = {
-  UNAUTHORIZED: 'set WFX_API_KEY to a valid key; without it the key of the local daemon is sent (wfx token prints it)',
+  UNAUTHORIZED: 'set WFX_API_KEY to a valid key, or sign in with wfx login; wfx token prints what is sent now',
   FORBIDDEN: 'use a key whose role allows it: wfx key create --role runner|developer|admin',
   PROCESS_NOT_FOUND: 'wfx flow list shows the published flows',
   VERSION_NOT_FOUND: 'wfx flow versions PROCESS_ID shows the versions',

@@ -4,12 +4,18 @@ import { VERSION } from '../version.ts';
 import { type DaemonFile, findDaemon, healthAt, readDaemonFile } from './daemon/found.ts';
 import { CliError, EXIT } from './exit.ts';
 import type { Io } from './io.ts';
+import type { Session } from './login/session.ts';
 import { environmentOf, type GlobalOptions, type Settings, settingsOf } from './settings.ts';
+
+/** What a request is made with. */
+export type Credential = { readonly apiKey: string } | { readonly token: string };
 
 interface ClientOptions {
   readonly start?: boolean;
   /** Instead of saying that a daemon was started, which goes on after the command. */
   readonly onStarted?: (daemon: DaemonFile) => void;
+  /** Asked for every request, as a token is renewed from time to time. */
+  readonly credential?: () => Promise<Credential | undefined>;
 }
 
 /** What a command has at hand. Settings are read, and the daemon is looked for, only when they are asked for. */
@@ -17,6 +23,8 @@ export class Wfx {
   readonly io: Io;
   readonly #options: () => GlobalOptions;
   #settings: Settings | undefined;
+  #session: Session | undefined;
+  #key: Promise<string | undefined> | undefined;
 
   constructor(io: Io, options: () => GlobalOptions) {
     this.io = io;
@@ -42,13 +50,17 @@ export class Wfx {
    * A client of the daemon that the settings point to, which answers. With `start`, a local one is started where none runs,
    * and `onStarted` is told of it.
    */
-  async client({ start = false, onStarted }: ClientOptions = {}): Promise<Client> {
+  async client({
+    start = false,
+    onStarted,
+    credential = () => this.credential(),
+  }: ClientOptions = {}): Promise<Client> {
     const { address } = this.settings;
     if (address.kind === 'local') await this.#localDaemon(start, onStarted);
     else
       await this.#remoteDaemon(address.url, address.kind === 'context' ? `the context ${address.name}` : address.from);
-    const apiKey = await this.apiKey();
-    return new Client(() => this.#target(apiKey));
+    await credential();
+    return new Client(async () => this.#target(await credential()));
   }
 
   async #localDaemon(start: boolean, onStarted: ClientOptions['onStarted']): Promise<void> {
@@ -90,12 +102,12 @@ export class Wfx {
    * A local daemon that restarts may come back at another port, so its file is read each time. While there is none, nobody
    * is asked: whoever listens at its old port must not get its key.
    */
-  #target(apiKey: string | undefined): Target {
+  #target(credential: Credential | undefined): Target {
     const { address, dataDir } = this.settings;
-    if (address.kind !== 'local') return { url: address.url, tls: this.#certificateAt(address.url), apiKey };
+    if (address.kind !== 'local') return { url: address.url, tls: this.#certificateAt(address.url), ...credential };
     const local = readDaemonFile(dataDir);
     if (local === undefined) throw new UnreachableError(undefined, 'the daemon is not running', true);
-    return { url: local.url, tls: local.tls, apiKey };
+    return { url: local.url, tls: local.tls, ...credential };
   }
 
   /** The certificate of the local daemon, where that is what the address leads to. */
@@ -104,10 +116,31 @@ export class Wfx {
     return local !== undefined && sameLoopback(local.url, url) ? local.tls : undefined;
   }
 
-  /** The key that is sent: WFX_API_KEY, the context's, or the local daemon's admin key, which never leaves this machine. */
-  async apiKey(): Promise<string | undefined> {
-    const { address, apiKey, home, dataDir } = this.settings;
-    if (apiKey !== undefined) return apiKey;
+  /**
+   * What is sent: WFX_API_KEY, the token of who signed in there, the context's key, or the local daemon's admin key, which
+   * never leaves this machine.
+   */
+  async credential(): Promise<Credential | undefined> {
+    const { apiKey } = this.settings;
+    if (apiKey !== undefined) return { apiKey };
+    this.#session ??= await this.#signedIn();
+    if (this.#session !== undefined) return { token: await this.#session.token() };
+    this.#key ??= this.#storedKey();
+    const key = await this.#key;
+    return key === undefined ? undefined : { apiKey: key };
+  }
+
+  async #signedIn(): Promise<Session | undefined> {
+    const { placeOf, readLogin } = await import('./login/logins.ts');
+    const place = placeOf(this.settings);
+    const login = readLogin(place);
+    if (login === undefined) return undefined;
+    const { Session } = await import('./login/session.ts');
+    return new Session(place, login);
+  }
+
+  async #storedKey(): Promise<string | undefined> {
+    const { address, home, dataDir } = this.settings;
     const { readCredential } = await import('../secrets/index.ts');
     if (address.kind === 'context') return readCredential(address.credential, home);
     const local = readDaemonFile(dataDir)?.url;

@@ -9,6 +9,8 @@ export interface Target {
   /** `http://host:port`, possibly with a path that goes before every endpoint's. */
   readonly url: string;
   readonly apiKey?: string | undefined;
+  /** A bearer token, instead of a key. */
+  readonly token?: string | undefined;
   /** The certificate (PEM) that a local daemon has, and a name that it is for: it need not be known to anybody else. */
   readonly tls?: { readonly name: string; readonly certificate: string } | undefined;
 }
@@ -70,12 +72,14 @@ function addressOf(target: Target, ask: Exchange): URL {
 }
 
 function optionsOf(target: Target, ask: Exchange): RequestOptions {
-  const key = target.apiKey === undefined ? {} : { 'x-api-key': target.apiKey };
+  const { apiKey, token } = target;
+  const key = apiKey === undefined ? {} : { 'x-api-key': apiKey };
+  const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const isWhole = ask.body !== undefined && !(ask.body instanceof Readable);
   const length = isWhole ? { 'content-length': Buffer.byteLength(ask.body as Buffer | string) } : {};
   return {
     method: ask.method,
-    headers: { accept: 'application/json', ...key, ...length, ...ask.headers },
+    headers: { accept: 'application/json', ...key, ...bearer, ...length, ...ask.headers },
     agent,
     ...(ask.signal === undefined ? {} : { signal: ask.signal }),
   };

@@ -3,6 +3,7 @@ import { deleteCredential, saveCredential } from '../../secrets/index.ts';
 import { credentialOf, readContexts, writeContexts } from '../contexts.ts';
 import { usage } from '../exit.ts';
 import { examples } from '../help.ts';
+import { forgetLogin } from '../login/logins.ts';
 import { environmentOf, urlOf } from '../settings.ts';
 import { printTable } from '../table.ts';
 import type { Wfx } from '../wfx.ts';
@@ -74,7 +75,9 @@ async function addContext(wfx: Wfx, name: string, address: string | undefined, o
   if (wfx.json) return wfx.io.json({ name, url, ...environment, current: true });
   wfx.io.note(`Commands now talk to ${name} at ${url}.`);
   if (key === undefined)
-    wfx.io.note('It has no API key yet: add it again with WFX_API_KEY set, or set WFX_API_KEY for each command.');
+    wfx.io.note(
+      'It has no API key yet: sign in with wfx login, add it again with WFX_API_KEY set, or set that for each command.',
+    );
 }
 
 async function keyIn(file: string): Promise<string> {
@@ -126,6 +129,7 @@ async function remove(wfx: Wfx, name: string): Promise<void> {
   const rest = new Map([...contexts].filter(([other]) => other !== name));
   writeContexts(home, { contexts: rest, ...(current === undefined || current === name ? {} : { current }) });
   await deleteCredential(credentialOf(name), home);
+  await forgetLogin({ name: credentialOf(name), folder: home });
   if (wfx.json) wfx.io.json({ name });
   else wfx.io.note(`Forgot ${name}.`);
 }

@@ -96,6 +96,18 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   { name: 'key', group: OPERATE, summary: 'Make and manage API keys', load: () => import('./key.ts') },
   {
+    name: 'login',
+    group: OPERATE,
+    summary: 'Sign in as yourself, with a browser',
+    load: () => import('./login.ts'),
+  },
+  {
+    name: 'logout',
+    group: OPERATE,
+    summary: 'Forget the sign-in',
+    load: () => import('./logout.ts'),
+  },
+  {
     name: 'token',
     group: OPERATE,
     summary: 'Print the credential that commands send',
@@ -104,7 +116,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'whoami',
     group: OPERATE,
-    summary: 'Show whose key commands send, and what it may do',
+    summary: 'Show who you are to the daemon, and what you may do',
     load: () => import('./whoami.ts'),
   },
   {

@@ -6,7 +6,7 @@ import type { Wfx } from '../wfx.ts';
 
 export function add(command: Command, wfx: Wfx): void {
   command
-    .description('Print the API key that commands send, for use in scripts and other tools.')
+    .description('Print the API key or the bearer token that commands send, for use in scripts and other tools.')
     .option('--system', "print the local daemon's system-level key, which makes organizations and further system keys")
     .addHelpText(
       'after',
@@ -18,6 +18,11 @@ export function add(command: Command, wfx: Wfx): void {
     .action((options: { readonly system?: true }) => token(wfx, options.system === true));
 }
 
+async function sent(wfx: Wfx): Promise<string | undefined> {
+  const credential = await wfx.credential();
+  return credential && ('token' in credential ? credential.token : credential.apiKey);
+}
+
 async function token(wfx: Wfx, system: boolean): Promise<void> {
   const { address, dataDir } = wfx.settings;
   if (system && address.kind !== 'local')
@@ -25,14 +30,14 @@ async function token(wfx: Wfx, system: boolean): Promise<void> {
       '--system prints a key of the local daemon, and commands go to another one now.',
       'leave out --url and WFX_URL, or: wfx context use local',
     );
-  const key = system ? await readCredential('system', dataDir) : await wfx.apiKey();
+  const key = system ? await readCredential('system', dataDir) : await sent(wfx);
   if (key === undefined)
     throw new CliError(
       EXIT.notAllowed,
       address.kind === 'local' ? `There is no key in ${dataDir} yet.` : `No key is known for ${address.url}.`,
       address.kind === 'local'
         ? 'the first start of the daemon makes it: wfx daemon start'
-        : 'set WFX_API_KEY, or: wfx context add NAME --url URL',
+        : 'set WFX_API_KEY, or sign in: wfx login',
     );
   if (wfx.json) wfx.io.json({ token: key });
   else wfx.io.print(key);
