@@ -33,14 +33,13 @@ export class BearerTokens {
    * account has no organization here, ISSUER_UNAVAILABLE while the issuer's keys can't be had.
    */
   async caller(authorization: string): Promise<Caller> {
-    return (await this.verified(tokenOf(authorization))).caller;
+    return this.verified(tokenOf(authorization));
   }
 
-  /** The same of a token, with the time when it ends (seconds since 1970). */
-  async verified(token: string): Promise<{ readonly caller: Caller; readonly expiresAt: number }> {
+  /** The same of the token alone. */
+  async verified(token: string): Promise<Caller> {
     const { settings, organizations } = this.#options;
-    const claims = await this.#claims(token);
-    return { caller: callerFrom(claims, settings, organizations), expiresAt: claims.exp ?? 0 };
+    return callerFrom(await this.#claims(token), settings, organizations);
   }
 
   async #claims(token: string): Promise<JWTPayload> {

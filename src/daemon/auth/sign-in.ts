@@ -89,11 +89,11 @@ export class SignIn {
     const tokens = await this.#exchanged(attempt, query);
     const token = settings.token === 'id' ? tokens.id_token : tokens.access_token;
     if (token === undefined) throw failed('the provider gave no ID token');
-    const { caller, expiresAt } = await this.#known(bearer, token);
+    const caller = await this.#known(bearer, token);
     return {
       caller,
       token,
-      expiresIn: Math.max(0, Math.floor(expiresAt - Date.now() / 1000)),
+      expiresIn: Math.max(0, Math.floor((caller.validUntil - Date.now()) / 1000)),
       returnTo: attempt.returnTo,
     };
   }
