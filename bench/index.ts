@@ -13,13 +13,18 @@ const BENCHMARKS = [
   'script',
   'webhooks',
   'schedules',
+  'tui',
 ];
 
 const wanted = process.argv.slice(2);
 for (const name of wanted.length > 0 ? wanted : BENCHMARKS) {
   process.stdout.write(`\n${name}\n`);
-  const { status } = spawnSync(process.execPath, ['--import=tsx', join(import.meta.dirname, `${name}.ts`)], {
-    stdio: 'inherit',
-  });
+  const { status } = spawnSync(
+    process.execPath,
+    ['--expose-gc', '--import=tsx', join(import.meta.dirname, `${name}.ts`)],
+    {
+      stdio: 'inherit',
+    },
+  );
   if (status !== 0) process.exitCode = 1;
 }

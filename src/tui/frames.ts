@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { WriteStream } from 'node:tty';
 import { widthOf } from '../terminal/width.ts';
+import type { Prepared } from './prepared.ts';
 
 /** A terminal that is told so draws nothing until it has all of a frame. */
 const BEGIN = '\u001b[?2026h';
@@ -16,11 +17,13 @@ const CODES = /\u001b\[[\d;]*m/g;
 export class Frames extends EventEmitter {
   readonly isTTY = true;
   readonly #terminal: WriteStream;
+  readonly #prepared: Prepared;
   #shown: readonly string[] = [];
   #closed = false;
 
-  constructor(terminal: WriteStream) {
+  constructor(terminal: WriteStream, prepared: Prepared) {
     super();
+    this.#prepared = prepared;
     this.#terminal = terminal;
     terminal.on('resize', this.#onResize);
   }
@@ -42,7 +45,10 @@ export class Frames extends EventEmitter {
   write(frame: string): boolean {
     if (this.#closed) return true;
     if (SWITCHES.test(frame)) return frame === '' || this.#terminal.write(frame);
-    const lines = frame.split('\n').slice(0, this.rows);
+    const lines = frame
+      .split('\n')
+      .slice(0, this.rows)
+      .map((line) => this.#prepared.line(line).trimEnd());
     while (lines.length < this.#shown.length) lines.push('');
     let out = '';
     for (const [i, line] of lines.entries()) if (line !== this.#shown[i]) out += this.#drawn(line, i);

@@ -3,6 +3,7 @@ import type { Client } from '../client/index.ts';
 import { enterAlternateScreen } from './alternate-screen.ts';
 import { App } from './app.ts';
 import { Frames } from './frames.ts';
+import { Prepared, PreparedLines } from './prepared.ts';
 import { Settings } from './settings.ts';
 import { Shell } from './shell.tsx';
 import type { ThemeName } from './theme.ts';
@@ -26,9 +27,15 @@ export async function runTui({ client, home, env, place, readOnly, screen, theme
   const app = new App({ client, settings, readOnly, place, exit: () => ink.unmount() });
   if (settings.problem !== undefined) app.say(settings.problem, 'bad');
   app.start(screen);
-  const frames = new Frames(process.stdout);
+  const prepared = new Prepared();
+  const frames = new Frames(process.stdout, prepared);
   const stdout = frames as unknown as NodeJS.WriteStream;
-  const ink = render(<Shell app={app} />, { stdout, debug: true, exitOnCtrlC: false, patchConsole: false });
+  const ink = render(
+    <PreparedLines value={prepared}>
+      <Shell app={app} />
+    </PreparedLines>,
+    { stdout, debug: true, exitOnCtrlC: false, patchConsole: false },
+  );
   try {
     await ink.waitUntilExit();
   } finally {

@@ -86,7 +86,10 @@ export function openTui(t: Test, machine: Machine, args: readonly string[] = [],
       { length: screen.rows },
       (_, i) => active.getLine(active.viewportY + i)?.translateToString(true) ?? '',
     );
-    return lines.join('\n').trimEnd();
+    return lines
+      .map((line) => line.trimEnd())
+      .join('\n')
+      .trimEnd();
   };
   const until = (fits: (screen: string) => boolean, what: string): Promise<string> =>
     new Promise((resolve, reject) => {

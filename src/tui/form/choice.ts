@@ -36,10 +36,8 @@ export class ChoiceControl implements Control {
     this.#options = options;
     this.#many = many;
     this.#chosen = new Set(options.filter(({ value }) => chosen.includes(value)).map(({ value }) => value));
-    this.#window.at = Math.max(
-      0,
-      options.findIndex(({ value }) => this.#chosen.has(value)),
-    );
+    const first = options.findIndex(({ value }) => this.#chosen.has(value));
+    this.#window.at = many ? 0 : Math.max(0, first);
   }
 
   get hint(): string {

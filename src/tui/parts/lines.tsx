@@ -1,9 +1,12 @@
 import { Text } from 'ink';
-import type { ReactElement } from 'react';
+import { type ReactElement, useContext } from 'react';
+import { PreparedLines } from '../prepared.ts';
 
 /** Lines that are as wide as they may be already, drawn as they are. */
 export function Lines({ lines }: { readonly lines: readonly string[] }): ReactElement | null {
-  return lines.length === 0 ? null : <Text wrap="truncate">{lines.join('\n')}</Text>;
+  const prepared = useContext(PreparedLines);
+  const shown = prepared === undefined ? lines : lines.map((line) => prepared.token(line));
+  return shown.length === 0 ? null : <Text wrap="truncate">{shown.join('\n')}</Text>;
 }
 
 /** Lines cut and filled to `height`, so that what stands below keeps its place. */
