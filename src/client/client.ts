@@ -91,10 +91,10 @@ export class Client {
    */
   async deliver(
     path: string,
-    { headers, body, signal }: Pick<Exchange, 'headers' | 'body' | 'signal'>,
+    { headers, ...rest }: Pick<Exchange, 'headers' | 'body' | 'signal' | 'timeoutMs'>,
   ): Promise<Delivered> {
     const { url, tls } = await this.#target();
-    const ask: Exchange = { method: 'POST', path, signal, body, ...(headers && { headers }) };
+    const ask: Exchange = { method: 'POST', path, ...rest, ...(headers && { headers }) };
     const answer = await exchange({ url, tls }, ask);
     return { status: answer.statusCode ?? 0, headers: answer.headers, body: await bodyOf(answer, url) };
   }

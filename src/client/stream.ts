@@ -43,9 +43,11 @@ export async function* resumed(
   let opened = false;
   for (let attempt = 1; ; attempt += 1) {
     let reason: Error;
+    let since: number | undefined;
     try {
       const { answer, url } = await open(last);
       opened = true;
+      since = performance.now();
       onConnected?.();
       if (answer.statusCode === 204) {
         answer.resume();
@@ -61,14 +63,19 @@ export async function* resumed(
       reason = new UnreachableError(url, 'the stream was cut', false);
     } catch (error) {
       signal?.throwIfAborted();
-      if (!opened || attempt >= TRIES || !mayPass(error)) throw error;
+      if (!opened || (attempt >= TRIES && !hasHeld(since)) || !mayPass(error)) throw error;
       reason = error as Error;
     }
+    // A stream on which little happens is cut now and then, over days: that it held for a while makes up for it.
+    if (hasHeld(since)) attempt = 0;
     const waitMs = Math.min(Math.max(asked ?? 0, FIRST_WAIT_MS * 2 ** Math.min(attempt, 6)), LONGEST_WAIT_MS);
     onReconnecting?.({ attempt: attempt + 1, waitMs, reason: reason.message });
     await delay(waitMs, undefined, signal === undefined ? {} : { signal });
   }
 }
+
+const hasHeld = (since: number | undefined): boolean =>
+  since !== undefined && performance.now() - since > LONGEST_WAIT_MS;
 
 async function* eventsOf(
   answer: IncomingMessage,

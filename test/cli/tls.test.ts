@@ -45,6 +45,8 @@ t.test('a daemon with a certificate speaks HTTPS, and its CLI trusts that certif
   const run = await own.wfx(['run', join(FLOWS, 'reshape-json.yaml')]);
   t.equal(run.code, 0, run.stderr);
   t.equal((await own.wfx(['flow', 'list'], { env: { WFX_URL: url } })).code, 0, 'also by its address');
+  await own.wfx(['webhook', 'create', 'repo', '-p', 'github']);
+  t.match(await own.wfx(['webhook', 'trigger', 'github', 'push']), { code: 0, stderr: /^NO_MATCH/ }, 'webhooks too');
 
   t.test('others have to be told of it', async (t) => {
     const other = machine(t);

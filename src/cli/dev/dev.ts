@@ -6,7 +6,7 @@ import { usage } from '../exit.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import { type NameOptions, tunnelNamed } from '../tunnel/names.ts';
 import { keepTunnel } from '../tunnel/tunnel.ts';
-import { deliveryLine } from '../webhook/deliveries.ts';
+import { deliveryLine, newestDelivery } from '../webhook/deliveries.ts';
 import { allWebhooks } from '../webhook/registrations.ts';
 import { tellingOf } from '../webhook/tunnel.ts';
 import type { Wfx } from '../wfx.ts';
@@ -87,7 +87,8 @@ function oneByOne(signal: AbortSignal) {
 async function showDeliveries({ io, json }: Wfx, client: Client, signal: AbortSignal): Promise<void> {
   const onReconnecting = ({ reason }: { readonly reason: string }): void => io.warn(`${reason}; trying again`);
   try {
-    for await (const delivery of client.deliveries(undefined, { signal, onReconnecting }))
+    const after = await newestDelivery(client, undefined);
+    for await (const delivery of client.deliveries(undefined, { after, signal, onReconnecting }))
       io.print(json ? plainJson({ delivery }) : deliveryLine(io, delivery));
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 403) throw error;

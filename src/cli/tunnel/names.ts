@@ -52,6 +52,11 @@ export function tunnelNamed(text: string | undefined, options: NameOptions, env:
     return { kind: 'program', name: `ssh to ${host}`, program: (port) => ssh(host, remotePort, port, told) };
   }
   if (/\{(port|url)\}/.test(name)) {
+    if (/["']/.test(name))
+      throw usage(
+        'A command for a tunnel takes no quotes.',
+        'put a backslash before a blank, or the command into a script',
+      );
     const [file = '', ...args] = parseCommandString(name);
     return { kind: 'program', name: file, program: (port) => command(file, args, port, told) };
   }

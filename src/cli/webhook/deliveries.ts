@@ -22,6 +22,7 @@ export interface ReplayOptions {
 }
 
 const VERDICTS = ['STARTED', 'NO_MATCH', 'DUPLICATE', 'BAD_SIGNATURE', 'STALE'] as const;
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 const STYLES = {
   STARTED: 'green',
   NO_MATCH: 'yellow',
@@ -112,10 +113,23 @@ export async function showLive(
   options: Pick<StreamOptions, 'signal' | 'onConnected'>,
 ): Promise<void> {
   const onReconnecting = ({ reason }: { readonly reason: string }): void => wfx.io.warn(`${reason}; trying again`);
-  for await (const delivery of client.deliveries(webhookId, { ...options, onReconnecting })) {
+  const after = await newestDelivery(client, webhookId);
+  for await (const delivery of client.deliveries(webhookId, { ...options, after, onReconnecting })) {
     if (verdict !== undefined && delivery.verdict !== verdict) continue;
     wfx.io.print(wfx.json ? plainJson(delivery) : deliveryLine(wfx.io, delivery));
   }
+}
+
+/** The id after which deliveries are new. With it a stream that is lost before its first one goes on without a gap. */
+export async function newestDelivery(client: Client, webhookId: string | undefined): Promise<string> {
+  const ids = webhookId === undefined ? (await allWebhooks(client)).map(({ id }) => id) : [webhookId];
+  let newest = BEFORE_ALL;
+  for (const id of ids) {
+    const { items } = await client.call('listDeliveries', { params: { webhookId: id }, query: { limit: 1 } });
+    const [{ deliveryId = BEFORE_ALL } = {}] = items;
+    if (deliveryId > newest) newest = deliveryId;
+  }
+  return newest;
 }
 
 export function deliveryLine(io: Io, delivery: DeliverySummary): string {

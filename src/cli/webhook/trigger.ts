@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { request } from 'node:http';
-import type { Client } from '../../client/index.ts';
+import { PassThrough } from 'node:stream';
+import { type Client, UnreachableError } from '../../client/index.ts';
 import type { Delivery, Environment, Webhook } from '../../contract/types.ts';
 import type { JsonObject } from '../../engine/json.ts';
 import { withPath } from '../../engine/json.ts';
@@ -133,7 +133,7 @@ async function webhookFor(client: Client, provider: Webhook['provider'], named: 
 }
 
 interface Address {
-  readonly url: string;
+  readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -152,7 +152,7 @@ async function signed(
     ...(failure === 'bad-signature' ? { forged: true } : {}),
   };
   const answer = await client.call('signDelivery', { params: { webhookId }, body: ask });
-  return { url: (await client.url()) + answer.path, headers: { ...headers, ...answer.headers } };
+  return { path: answer.path, headers: { ...headers, ...answer.headers } };
 }
 
 async function sendSigned(
@@ -162,8 +162,8 @@ async function sendSigned(
   outgoing: Outgoing,
   failure: Failure | undefined,
 ): Promise<Delivery> {
-  const address = await signed(client, webhook, environment, outgoing, failure);
-  const status = await post(address, outgoing.body);
+  const { path, headers } = await signed(client, webhook, environment, outgoing, failure);
+  const { status } = await client.deliver(path, { headers, body: outgoing.body });
   if (status !== 200)
     throw new CliError(
       EXIT.unreachable,
@@ -177,18 +177,6 @@ async function sendSigned(
   throw new CliError(EXIT.unreachable, 'The address took the event, but no delivery of it is to be found.');
 }
 
-/** The status that the address answers with. */
-async function post({ url, headers }: Address, body: Buffer): Promise<number> {
-  const send = url.startsWith('https:') ? (await import('node:https')).request : request;
-  return new Promise((resolve, reject) => {
-    const sent = send(url, { method: 'POST', headers: { ...headers, 'content-length': body.length } }, (answer) => {
-      answer.resume().on('end', () => resolve(answer.statusCode ?? 0));
-    });
-    sent.on('error', reject);
-    sent.end(body);
-  });
-}
-
 /** Sends half of the body and no more: what an address must not wait for for ever. */
 async function sendSlowly(
   wfx: Wfx,
@@ -197,18 +185,22 @@ async function sendSlowly(
   environment: Environment | undefined,
   outgoing: Outgoing,
 ): Promise<void> {
-  const { url, headers } = await signed(client, webhook, environment, outgoing, undefined);
+  const { path, headers } = await signed(client, webhook, environment, outgoing, undefined);
   wfx.io.note('Sent half of the body; waiting for the address to give up (about 30 s).');
   const began = Date.now();
-  const answer = await new Promise<string>((resolve) => {
-    const sent = request(url, { method: 'POST', headers: { ...headers, 'content-length': outgoing.body.length } });
-    const timer = setTimeout(() => sent.destroy(), SLOW_MS);
-    sent.on('response', ({ statusCode }) => resolve(`answered ${statusCode}`));
-    sent.on('error', () => resolve('closed the connection'));
-    sent.on('close', () => clearTimeout(timer));
-    sent.write(outgoing.body.subarray(0, Math.ceil(outgoing.body.length / 2)));
-  });
+  const half = new PassThrough();
+  half.write(outgoing.body.subarray(0, Math.ceil(outgoing.body.length / 2)));
+  const length = { 'content-length': String(outgoing.body.length) };
+  const answer = await client
+    .deliver(path, { headers: { ...headers, ...length }, body: half, timeoutMs: SLOW_MS })
+    .then(({ status }) => `answered ${status}`, closed)
+    .finally(() => half.destroy());
   const seconds = Math.round((Date.now() - began) / 1000);
   if (wfx.json) wfx.io.json({ answer, seconds });
   else wfx.io.note(`The address ${answer} after ${seconds} s; nothing was started.`);
+}
+
+function closed(error: unknown): string {
+  if (error instanceof UnreachableError) return 'closed the connection';
+  throw error;
 }
