@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { COMMANDS } from '../src/cli/commands/index.ts';
 import { Io } from '../src/cli/io.ts';
 import { Wfx } from '../src/cli/wfx.ts';
+import { OidcSettings } from '../src/daemon/auth/oidc-settings.ts';
 import { NODE_TYPES } from '../src/engine/flow.ts';
 import { isObject, type Json, type JsonObject } from '../src/engine/json.ts';
 import { ExpressionError, evaluate, parseCondition, test } from '../src/engine/juel/index.ts';
@@ -96,6 +97,12 @@ t.test('flow-language.md: every node type has a section with all its keys and a 
     }
   }
   for (const key of Object.keys(FLOW_KEYS)) t.ok(page.includes(`| \`${key}\` |`), key);
+});
+
+t.test('authentication.md: every setting of the sign-in is explained', async (t) => {
+  const page = read('authentication.md');
+  for (const key of Object.keys(OidcSettings.properties))
+    t.match(page, new RegExp(`^\\|[^|]*\\b${key}\\b.*\\|`, 'm'), key);
 });
 
 t.test('flow-language.md: every warning is explained', async (t) => {
