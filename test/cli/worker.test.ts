@@ -35,6 +35,25 @@ t.test('a worker does the tasks of its handlers, until it is told to stop', asyn
   t.match(stderr, /failed: COLD: too cold/);
 });
 
+t.test('a task that no worker takes says so, and what would take it', async (t) => {
+  const { wfx, begin, dir } = machine(t);
+  writeFileSync(join(dir, 'square.yaml'), FLOW);
+  writeFileSync(join(dir, 'square.ts'), HANDLER);
+  const id = (await wfx(['run', 'square.yaml', '-d', 'n=3', '--detach'])).stdout.trim();
+  const log = begin(['instance', 'logs', id, '--follow']);
+  await log.says(/waiting for a worker that handles "square"/);
+  const { stdout } = await wfx(['why', id]);
+  t.match(stdout, /^Square {2}Running {2}/);
+  t.match(stdout, /"it" waits for a worker that handles "square"\.\n {2}→ The work finishes\.\n {6}wfx worker --dir/);
+  t.match(stdout, /! No worker for "square" in PRODUCTION has asked since the daemon began\./);
+
+  const worker = begin(['worker', 'square.ts']);
+  t.equal((await log.result).code, 0, 'a worker came');
+  t.match((await wfx(['instance', 'history', id])).stdout, /it {2,}set out\n +out: 9\n/);
+  worker.child.kill('SIGINT');
+  await worker.result;
+});
+
 t.test('a worker of a folder takes up what is saved there', async (t) => {
   const { wfx, begin, dir } = machine(t);
   writeFileSync(join(dir, 'square.yaml'), FLOW);

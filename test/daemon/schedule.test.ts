@@ -230,6 +230,9 @@ t.test('while the last run still runs', async (t) => {
       clock.pass(HOUR);
       await dealtWith(server, at(hour(3)));
       t.same(await times(server, id), [hour(1)]);
+      const [run] = (await server.call('GET', `/process/${id}/instances`)).body.items;
+      const { body } = await server.call('GET', `/process/instance/${run.processInstanceId}/why`);
+      t.same(body.queuedStarts, [hour(2), hour(3)], 'the run that they wait for tells of them');
       await answer(server, id, 0);
       t.same(await started(server, id, 2), [hour(1), hour(2)]);
     });

@@ -89,6 +89,19 @@ late: { type: boundaryEvent, attachedTo: pay, timer: PT1H, cancelActivity: false
   );
   t.match(wait.nearMisses[2].sentence, /"Order_1", and this waits for "order-1" \(they differ in case/);
 
+  const boundary = await started(
+    server,
+    `{ type: startEvent, next: ask }
+ask: { type: userTask, next: end }
+stop: { type: boundaryEvent, attachedTo: ask, message: stop-it, correlationKey: k1, next: end }
+end: { type: endEvent }`,
+    SENDER,
+  );
+  await send(server, 'stop-it', 'k2');
+  t.match((await why(server, boundary)).waits[0].nearMisses, [
+    { kind: 'OTHER_KEY', sentence: 'The message "stop-it" came with the key "k2", and this waits for "k1".' },
+  ]);
+
   const second = await start(server);
   const [behind] = (await why(server, second)).waits;
   t.match(behind.nearMisses.at(-1), { kind: 'ANOTHER_WAITS_FIRST', sentence: new RegExp(id) });

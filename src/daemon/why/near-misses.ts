@@ -23,18 +23,31 @@ const MOST_FLOWS = 100;
 /** What nearly moved a token of `instance`. */
 export function nearMisses(sources: Sources, instance: InstanceSummary, wait: Wait): readonly NearMiss[] {
   const { awaited, node } = wait;
-  if (awaited.kind === 'task') return refusedAnswers(sources, instance, node.id);
-  if (awaited.kind === 'work' && awaited.work === 'domain') return missingWorkers(sources, instance, wait);
-  if (awaited.kind === 'signal') {
-    const event = { name: awaited.name, correlationKey: '' };
-    return [...missedSignals(sources, instance, wait, event), ...sleepingSenders(sources, instance, awaited)];
-  }
-  if (awaited.kind !== 'message') return [];
+  const events = [awaited, ...wait.otherwise.map((way) => ({ ...way, kind: way.by }))];
+  const near = events.flatMap((event) => nearEvents(sources, instance, wait, event));
+  if (awaited.kind === 'task') return [...refusedAnswers(sources, instance, node.id), ...near];
+  if (awaited.kind === 'work' && awaited.work === 'domain')
+    return [...missingWorkers(sources, instance, wait), ...near];
+  return near;
+}
+
+/** What came near to an event that a token, or a boundary event of its node, waits for. */
+function nearEvents(
+  sources: Sources,
+  instance: InstanceSummary,
+  wait: Wait,
+  event: { readonly kind: string; readonly name?: string; readonly correlationKey?: string },
+): readonly NearMiss[] {
+  const { kind, name, correlationKey = '' } = event;
+  if ((kind !== 'message' && kind !== 'signal') || name === undefined) return [];
+  const meant = { kind, name, correlationKey } as const;
+  const senders = sleepingSenders(sources, instance, meant);
+  if (kind === 'signal') return [...missedSignals(sources, instance, wait, meant), ...senders];
   return [
-    ...missedMessages(sources, instance, wait, awaited),
-    ...keptMessages(sources, instance, awaited),
-    ...others(sources, instance, awaited),
-    ...sleepingSenders(sources, instance, awaited),
+    ...missedMessages(sources, instance, wait, meant),
+    ...keptMessages(sources, instance, meant),
+    ...others(sources, instance, meant),
+    ...senders,
   ];
 }
 
@@ -55,10 +68,10 @@ function missedMessages(
     const at = iso(missed.at);
     if (missed.name === name && missed.correlationKey === key) {
       if (missed.at > since) continue;
-      const sentence = `The message came with this key${by}, before this began to wait, and was not kept: a timeToLive would have kept it.`;
+      const sentence = `The message ${quoted(name)} came with this key${by}, before this began to wait, and was not kept: a timeToLive would have kept it.`;
       found.push({ kind: 'TOO_EARLY', sentence, at });
     } else if (missed.name === name) {
-      const sentence = `The message came with the key ${quoted(missed.correlationKey)}${by}, and this waits for ${quoted(key)}${differing(missed.correlationKey, key)}.`;
+      const sentence = `The message ${quoted(name)} came with the key ${quoted(missed.correlationKey)}${by}, and this waits for ${quoted(key)}${differing(missed.correlationKey, key)}.`;
       found.push({ kind: 'OTHER_KEY', sentence, at });
     } else if (isAlike(missed.name, name) || (key !== '' && missed.correlationKey === key)) {
       const sentence = `An event came under the name ${quoted(missed.name)} with the key ${quoted(missed.correlationKey)}${by}, and this waits for ${quoted(name)}.`;
@@ -79,7 +92,7 @@ function missedSignals(
   for (const missed of runtime.near.missed(organizationId)) {
     const at = iso(missed.at);
     if (missed.name === name && missed.at <= since)
-      found.push({ kind: 'TOO_EARLY', sentence: 'The signal was sent before this began to wait.', at });
+      found.push({ kind: 'TOO_EARLY', sentence: `The signal ${quoted(name)} was sent before this began to wait.`, at });
     else if (missed.name !== name && isAlike(missed.name, name))
       found.push({
         kind: 'OTHER_NAME',
@@ -102,7 +115,7 @@ function keptMessages(
     .slice(0, MOST)
     .map((kept) => ({
       kind: 'KEPT_WITH_OTHER_KEY',
-      sentence: `The message is there with the key ${quoted(kept.correlationKey)}, kept until ${iso(kept.expiresAt)}; this waits for ${quoted(correlationKey)}${differing(kept.correlationKey, correlationKey)}.`,
+      sentence: `The message ${quoted(name)} is there with the key ${quoted(kept.correlationKey)}, kept until ${iso(kept.expiresAt)}; this waits for ${quoted(correlationKey)}${differing(kept.correlationKey, correlationKey)}.`,
     }));
 }
 
@@ -129,7 +142,7 @@ function sleepingSenders(
     if (flow.active[environment] !== null || !throws(definitions, flow.processId, flow.latest, kind, name)) continue;
     const cron = flow.triggers.find(({ type }) => type === 'schedule')?.['cron'];
     const rests = cron === undefined ? '' : `, and its schedule ${quoted(String(cron))} rests`;
-    const sentence = `The flow ${quoted(flow.name)} sends it, but has no active version in ${environment}${rests}.`;
+    const sentence = `The flow ${quoted(flow.name)} sends ${quoted(name)}, but has no active version in ${environment}${rests}.`;
     found.push({ kind: 'SENDER_NOT_PUBLISHED', sentence });
     if (found.length === MOST) break;
   }
