@@ -621,6 +621,25 @@ t.test('running flows', async (t) => {
         items.map((item) => item['processInstanceId'] ?? item['keyId'] ?? item['processId']);
       t.strictSame(ids(paged), ids(whole), list);
     }
+    for (const list of ['/process/instances', `/process/${SHORT}/instances`, '/process/list', '/process/tasks'])
+      t.equal(codeOf(await server.call('GET', `${list}?cursor=n%20o`)), 'VALIDATION_ERROR', list);
+  });
+
+  t.test('a page of tasks follows the one before, also when the last one shown there was answered', async (t) => {
+    const ids: string[] = [];
+    for (let count = 0; count < 4; count += 1) ids.push((await exec({ processId: WAITING })).body.processInstanceId);
+    const page = async (query: string) => {
+      const { body } = await server.call('GET', `/process/tasks?limit=500${query}`);
+      const shown = body.items.map((item: { processInstanceId: string }) => item.processInstanceId);
+      return { ...body, shown: shown.filter((id: string) => ids.includes(id)) };
+    };
+    t.strictSame((await page('')).shown, ids, 'oldest first');
+    const all = (await server.call('GET', '/process/tasks?limit=500')).body.items;
+    const before = all.findIndex((item: { processInstanceId: string }) => item.processInstanceId === ids[1]);
+    const { nextCursor } = (await server.call('GET', `/process/tasks?limit=${before + 1}`)).body;
+    const answer = { nodeId: 'ask', action: 'COMPLETE', data: { inputValue: 'x' } };
+    await server.call('POST', '/process/task', { body: { ...answer, processInstanceId: ids[1] } });
+    t.strictSame((await page(`&cursor=${nextCursor}`)).shown, ids.slice(2));
   });
 });
 

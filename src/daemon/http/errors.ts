@@ -13,7 +13,10 @@ export interface ErrorAnswer {
 /** Codes of fastify and of node's HTTP parser, in our words. */
 const FOREIGN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['UNSUPPORTED_MEDIA_TYPE', 'This endpoint does not take that Content-Type.'],
-  FST_ERR_CTP_BODY_TOO_LARGE: ['PAYLOAD_TOO_LARGE', 'The body is larger than this daemon takes.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: [
+    'PAYLOAD_TOO_LARGE',
+    'The body is larger than this daemon takes: 1 MiB, or 64 MiB of a file, unless its settings say otherwise.',
+  ],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['VALIDATION_ERROR', 'The body is not as long as Content-Length says.'],
   FST_ERR_BAD_URL: ['VALIDATION_ERROR', 'The address holds a malformed escape: write it as %XX in UTF-8.'],
   FST_ERR_MAX_PARAM_LENGTH: ['URI_TOO_LONG', 'A part of the address is too long.'],

@@ -11,7 +11,7 @@ interface Open {
   readonly activation: Activation;
 }
 
-/** Waiting Input Nodes and User Tasks of all instances, in the order in which they began to wait. */
+/** Waiting Input Nodes and User Tasks of all instances. */
 export class Tasks {
   readonly #open = new Map<string, Open>();
 
@@ -24,23 +24,31 @@ export class Tasks {
     this.#open.delete(keyOf(instanceId, n));
   }
 
-  /** Oldest first; the cursor is the key of the last one shown. */
+  /** Oldest first; the cursor says where the last one shown stands, which may be answered by now. */
   list(query: TaskQuery): Page<Task> {
-    const items: Task[] = [];
-    let skipping = query.cursor !== undefined && this.#open.has(query.cursor);
-    let last = '';
-    for (const [key, open] of this.#open) {
-      if (skipping) {
-        skipping = key !== query.cursor;
-        continue;
-      }
-      if (!matches(open, query)) continue;
-      if (items.length === query.limit) return { items, nextCursor: last };
-      items.push(taskOf(open));
-      last = key;
-    }
-    return { items, nextCursor: null };
+    const after = query.cursor === undefined ? undefined : placeIn(query.cursor);
+    const found = [...this.#open.values()]
+      .filter((open) => matches(open, query) && (after === undefined || compare(placeOf(open), after) > 0))
+      .sort((one, other) => compare(placeOf(one), placeOf(other)));
+    const page = found.slice(0, query.limit);
+    const last = page.at(-1);
+    const nextCursor = last === undefined || page.length === found.length ? null : placeOf(last).join(':');
+    return { items: page.map(taskOf), nextCursor };
   }
+}
+
+/** Where a task stands in the order of waiting. */
+type Place = readonly [since: number, instanceId: string, n: number];
+
+const placeOf = ({ state, activation }: Open): Place => [activation.startedAt, state.id, activation.n];
+
+function placeIn(cursor: string): Place {
+  const [since = '', instanceId = '', n = ''] = cursor.split(':');
+  return [Number(since), instanceId, Number(n)];
+}
+
+function compare([since, id, n]: Place, other: Place): number {
+  return since - other[0] || (id < other[1] ? -1 : id > other[1] ? 1 : n - other[2]);
 }
 
 const keyOf = (instanceId: string, n: number): string => `${instanceId}:${n}`;

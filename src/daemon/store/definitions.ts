@@ -136,7 +136,7 @@ export class DefinitionStore {
     if (this.version(flow.processId, version) === undefined)
       throw new Refusal(
         'VERSION_NOT_FOUND',
-        `Flow ${flow.name} has no version ${version.slice(0, 40)}: it has 1 to ${flow.latest}.`,
+        `Flow ${flow.name} has no version ${version.slice(0, 40)}: its newest is ${flow.latest}.`,
       );
     return this.#setActive(flow, version, environments, now);
   }

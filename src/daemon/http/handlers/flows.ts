@@ -120,7 +120,7 @@ export function versionToRun(
   asked: string | undefined,
 ): string {
   if (asked !== undefined && definitions.version(flow.processId, asked) === undefined)
-    throw new Refusal('VERSION_NOT_FOUND', `Flow ${flow.name} has no such version: it has 1 to ${flow.latest}.`);
+    throw new Refusal('VERSION_NOT_FOUND', `Flow ${flow.name} has no such version: its newest is ${flow.latest}.`);
   const active = flow.active[environment];
   if (active !== null) return asked ?? active;
   throw new Refusal(

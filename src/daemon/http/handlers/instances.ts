@@ -100,7 +100,11 @@ export function instanceHandlers({ runtime, stores, workers }: Services): Handle
     },
 
     listTasks: ({ caller, query: { limit = DEFAULT_LIMIT, ...query } }) =>
-      runtime.tasks({ organizationId: caller.organizationId, limit, ...query }),
+      runtime.tasks({
+        organizationId: caller.organizationId,
+        limit,
+        ...paged(query, /^\d{1,15}:[0-9a-f-]{36}:\d{1,15}$/),
+      }),
 
     sendEvent({ caller, body: { organizationId, timeToLive, correlationKey = '', data = {}, ...event } }) {
       const lasts = timeToLive === undefined ? {} : { timeToLive: durationOf(timeToLive) };
@@ -135,8 +139,14 @@ const inOrder = (_key: string, value: unknown): unknown =>
     : value;
 
 function queryOf(organizationId: string | undefined, query: Call<'listInstances'>['query']): InstanceQuery {
-  const { limit = DEFAULT_LIMIT, state, ...rest } = query;
+  const { limit = DEFAULT_LIMIT, state, ...rest } = paged(query, /^[0-9a-f-]{36}$/);
   return { organizationId, limit, ...rest, ...(state === undefined ? {} : { stateCd: state }) };
+}
+
+/** The query, whose cursor has the form of those that its list gives. */
+function paged<Query extends { readonly cursor?: string }>(query: Query, form: RegExp): Query {
+  if (query.cursor === undefined || form.test(query.cursor)) return query;
+  throw invalid('cursor', 'is not a nextCursor of this list');
 }
 
 /** Milliseconds from now; an ISO 8601 duration that is not negative. */

@@ -154,7 +154,7 @@ export function webhookHandlers({ stores, triggers, streams }: Services): Handle
       const flow =
         body.processId === undefined ? undefined : knownFlow(definitions, body.processId, webhook.organizationId);
       if (flow !== undefined && version !== undefined && definitions.version(flow.processId, version) === undefined)
-        throw new Refusal('VERSION_NOT_FOUND', `Flow ${flow.name} has no such version: it has 1 to ${flow.latest}.`);
+        throw new Refusal('VERSION_NOT_FOUND', `Flow ${flow.name} has no such version: its newest is ${flow.latest}.`);
       const replay = { environment, processId: flow?.processId, version, resign };
       return whole(await receiver.replay(webhook, original, replay, Date.now()));
     },
