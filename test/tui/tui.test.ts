@@ -78,6 +78,10 @@ t.test('runs: live, filtered, opened, and back', async (t) => {
     await tui.shows(/Nothing was logged/);
     tui.type('4');
     await tui.shows(/order: \{/);
+    tui.type('y');
+    await tui.shows(/wfx task complete/);
+    tui.type('4');
+    await tui.shows(/order: \{/);
     tui.type('gj');
     tui.press('enter');
     tui.press('escape');

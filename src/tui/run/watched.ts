@@ -1,5 +1,5 @@
 import type { Client } from '../../client/index.ts';
-import type { Instance, LogEntry } from '../../contract/types.ts';
+import type { Explanation, Instance, LogEntry } from '../../contract/types.ts';
 import type { App } from '../app.ts';
 
 /** Log entries that are kept; older ones are dropped. */
@@ -12,6 +12,9 @@ export class WatchedRun {
   readonly id: string;
   readonly #app: App;
   instance: Instance | undefined;
+  /** Why it stands where it stands; asked for when somebody wants to know. */
+  explanation: Explanation | undefined;
+  #explains = false;
   entries: LogEntry[] = [];
   /** Entries that were dropped. */
   dropped = 0;
@@ -52,9 +55,22 @@ export class WatchedRun {
     try {
       this.instance = await this.#app.client.call('getInstance', { params: { processInstanceId: this.id } });
       this.#app.changed();
+      if (this.#explains) await this.#explain();
     } catch (error) {
       this.#app.fail(error);
     }
+  }
+
+  /** Asks why it stands, now and whenever something happens to it. */
+  explain(): void {
+    if (this.#explains) return;
+    this.#explains = true;
+    this.#explain().catch(this.#app.fail);
+  }
+
+  async #explain(): Promise<void> {
+    this.explanation = await this.#app.client.call('explainInstance', { params: { processInstanceId: this.id } });
+    this.#app.changed();
   }
 
   async #readLog(client: Client, signal: AbortSignal): Promise<void> {

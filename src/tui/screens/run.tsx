@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { plain } from '../../client/index.ts';
-import type { Instance, LogEntry } from '../../contract/types.ts';
+import type { Explanation, Instance, LogEntry } from '../../contract/types.ts';
 import { clockTime, shownTime, shownValue } from '../../terminal/shown.ts';
 import { retryForm } from '../actions.ts';
 import type { App } from '../app.ts';
@@ -16,6 +16,7 @@ import { Past } from '../run/past.ts';
 import { Timeline } from '../run/timeline.ts';
 import { Variables } from '../run/variables.ts';
 import { WatchedRun } from '../run/watched.ts';
+import { Why } from '../run/why.ts';
 import { brief } from '../times.ts';
 import { stateText, stateTone } from '../tones.ts';
 
@@ -33,6 +34,7 @@ class RunScreen implements Screen {
   readonly #panes: Panes;
   readonly #timeline: Timeline;
   readonly #graph: GraphPane;
+  readonly #why: Why;
   #drawn = '';
   #entries: { readonly of: number; readonly step: number; readonly entries: readonly LogEntry[] } | undefined;
 
@@ -59,7 +61,8 @@ class RunScreen implements Screen {
       () => this.#run.instance,
       (other) => openRun(app, other, flow),
     );
-    this.#panes = new Panes([this.#timeline, this.#graph], [log, variables, family]);
+    this.#why = new Why(paint, () => this.#explained());
+    this.#panes = new Panes([this.#timeline, this.#graph], [log, variables, family, this.#why]);
   }
 
   /** The run as it is shown: now, or in the past. */
@@ -81,6 +84,12 @@ class RunScreen implements Screen {
     return this.#entries.entries;
   }
 
+  /** Asked for when it is looked at for the first time. */
+  #explained(): Explanation | undefined {
+    this.#run.explain();
+    return this.#run.explanation;
+  }
+
   open(): void {
     this.#run.open();
   }
@@ -96,7 +105,12 @@ class RunScreen implements Screen {
   }
 
   bindings(): readonly Binding[] {
-    return [...this.#panes.bindings(), ...this.#actions(), ...this.#steps()];
+    return [
+      ...this.#panes.bindings(),
+      { keys: ['y'], does: 'why', run: () => this.#panes.focus(this.#why) },
+      ...this.#actions(),
+      ...this.#steps(),
+    ];
   }
 
   #actions(): readonly Binding[] {
