@@ -19,6 +19,8 @@ export interface RefusedAnswer {
 const MOST_EVENTS = 200;
 const MOST_ANSWERS = 1000;
 const MAX_REASON = 500;
+/** Flows may throw events with names of any length. */
+const MAX_TEXT = 500;
 
 /**
  * What came near to moving a waiting instance and did not, so that somebody who asks why it stands still learns of it. Kept
@@ -28,7 +30,9 @@ export class Misses {
   readonly #events = new Map<string, MissedEvent[]>();
   readonly #answers: (RefusedAnswer & { readonly instanceId: string })[] = [];
 
+  /** One with a name or key that nobody reads is not remembered. */
   event(organizationId: string, missed: MissedEvent): void {
+    if (missed.name.length > MAX_TEXT || missed.correlationKey.length > MAX_TEXT) return;
     const events = this.#events.get(organizationId) ?? [];
     this.#events.set(organizationId, events);
     events.push(missed);

@@ -205,7 +205,8 @@ function missingWorkers(
     const at = iso(one.at);
     if (one.handlers.includes(handler) && !fits(one.environment))
       found.push({ kind: 'OTHER_ENVIRONMENT', sentence: `A worker asked for it in ${one.environment} only.`, at });
-    else if (!one.handlers.includes(handler))
+    // What a worker of all organizations does for the others is none of this one's business.
+    else if (!one.handlers.includes(handler) && one.organizationId !== undefined)
       found.push({
         kind: 'OTHER_HANDLER',
         sentence: `A worker asked for ${one.handlers.slice(0, 10).map(quoted).join(', ')}.`,

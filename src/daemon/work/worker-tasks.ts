@@ -47,6 +47,8 @@ export interface PollRequest {
 export interface Asker {
   readonly handlers: readonly string[];
   readonly environment: string | undefined;
+  /** Undefined: it asks for all organizations. */
+  readonly organizationId: string | undefined;
   /** When it last asked, ms since the epoch. */
   readonly at: number;
 }
@@ -83,7 +85,7 @@ export class WorkerTasks {
   readonly #leased = new Map<string, Offer>();
   readonly #pollers = new Set<Poller>();
   /** Who asked lately, the newest last. */
-  readonly #askers = new Map<string, Asker & Pick<PollRequest, 'organizationId'>>();
+  readonly #askers = new Map<string, Asker>();
   readonly #leaseMs: number;
   #closed = false;
 
