@@ -9,7 +9,7 @@ import type { Wfx } from '../wfx.ts';
 interface LoginOptions {
   readonly device?: true;
   readonly browser: boolean;
-  readonly port: string;
+  readonly port?: string;
 }
 
 export function add(command: Command, wfx: Wfx): void {
@@ -19,7 +19,7 @@ export function add(command: Command, wfx: Wfx): void {
     )
     .option('--device', 'enter a code in a browser anywhere, where this machine has none')
     .option('--no-browser', 'only print the address to visit')
-    .option('--port <port>', 'the port of this machine that the browser comes back to (default: a free one)', '0')
+    .option('--port <port>', 'the port of this machine that the browser comes back to (default: a free one)')
     .addHelpText(
       'after',
       examples(
@@ -32,7 +32,7 @@ export function add(command: Command, wfx: Wfx): void {
 }
 
 async function login(wfx: Wfx, options: LoginOptions): Promise<void> {
-  const port = portOf(options.port);
+  const port = portOf(options.port ?? '0');
   const place = placeOf(wfx.settings);
   const client = await wfx.client({ credential: async () => undefined });
   const settings = await settingsAt(client);
