@@ -2,10 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { codeOf, Daemon, insist } from './daemon.ts';
+import { begin, finish, opened } from './asking.ts';
+import { codeOf, type Daemon, insist } from './daemon.ts';
 import { ASK, flowFile } from './flows.ts';
 import { exported, idsOf, instanceOf, logOf } from './oracle.ts';
-import { openSink } from './sink.ts';
+
+t.setTimeout(120_000);
 
 /** Enough for a few starts, and less than what the daemon writes to see whether the disk takes writes again. */
 const ROOM_BYTES = 4000;
@@ -21,30 +23,6 @@ const withoutPrlimit = runs('prlimit', '--fsize=100000:', 'true') ? false : 'nee
 const withoutStrace = runs('strace', '-f', '-qq', '-o', '/dev/null', 'true')
   ? false
   : 'needs strace, and leave to trace';
-
-/** Starts a run that waits for its task; gives its id. */
-async function begin({ client }: Daemon, sink: string, number: string): Promise<string> {
-  const { processInstanceId } = await client.call('execProcess', {
-    body: { processId: ASK, correlationKey: number, data: { number, sink } },
-  });
-  return processInstanceId;
-}
-
-/** Submits the task of a run and follows it to its end; gives what it returned. */
-async function finish({ client }: Daemon, id: string, value: string): Promise<unknown> {
-  const body = { processInstanceId: id, nodeId: 'ask', action: 'COMPLETE', data: { inputValue: value } } as const;
-  await client.call('submitTask', { body });
-  await logOf(client, id);
-  return (await instanceOf(client, id)).data['result'];
-}
-
-async function opened(t: Test): Promise<{ readonly daemon: Daemon; readonly sink: string }> {
-  const daemon = new Daemon(t);
-  const { url } = await openSink(t);
-  await daemon.start();
-  await daemon.client.call('publishFlow', { body: flowFile(ASK, 1) });
-  return { daemon, sink: url };
-}
 
 /** Exactly what was acknowledged is there, now and after a crash, and works. */
 async function onlyAcknowledged(t: Test, daemon: Daemon, ids: readonly string[]): Promise<void> {
