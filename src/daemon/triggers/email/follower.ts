@@ -78,6 +78,7 @@ export class InboxFollower {
     const connected = this.#parts.clock.now();
     const stop = () => session.close();
     signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
     try {
       let position = this.#parts.position(this.#connection, session, connected);
       await this.#parts.intake.keep(this.#connection, position);

@@ -53,8 +53,11 @@ export class Session {
     const stop = () => client.close();
     signal.addEventListener('abort', stop, { once: true });
     try {
+      // It may have been broken off before the client was there to be closed.
+      signal.throwIfAborted();
       await client.connect();
       const opened = await openedFolder(client, inbox);
+      signal.throwIfAborted();
       return new Session(client, inbox, opened);
     } catch (error) {
       client.close();
