@@ -30,10 +30,25 @@ export interface ServerOptions {
   readonly tls?: { readonly key: string; readonly cert: string };
 }
 
+interface Connection {
+  readonly socket: Socket;
+  readonly inputHandler?: false | ((line: string) => void);
+}
+
+/** Its timer of half an hour for IDLE would outlive a client that went away, and with it the test. */
+function endIdle(server: { readonly connectionHandlers: ((connection: Connection) => void)[] }): void {
+  server.connectionHandlers.push((connection) => {
+    connection.socket.prependListener('close', () => {
+      const { inputHandler } = connection;
+      if (inputHandler) inputHandler('DONE');
+    });
+  });
+}
+
 export async function mailServer(t: Test, options: ServerOptions = {}): Promise<MailServer> {
   const { plugins = ['ID', 'IDLE', 'ENABLE', 'CONDSTORE', 'UNSELECT', 'AUTH-PLAIN'], messages = [], tls } = options;
   const imap = hoodiecrow({
-    plugins,
+    plugins: [...plugins, endIdle],
     users: { [USER]: { password: PASSWORD } },
     storage: { INBOX: { messages: messages.map((raw) => ({ raw })) }, '': { folders: { Archive: {} } } },
     ...(tls === undefined ? {} : { secureConnection: true, credentials: tls }),
