@@ -23,6 +23,9 @@ async function main(): Promise<void> {
       log.flush();
       process.exit(EXIT.failed);
     });
+    // A file at its size limit fails the write, which is answered for. Libraries that clean up on this signal end the process
+    // by it only where nobody else listens.
+    if (process.platform !== 'win32') process.on('SIGXFSZ', () => undefined);
     const daemon = await startDaemon(config, log);
     log.info({ url: daemon.url, dataDir: config.dataDir, version: VERSION }, 'ready');
     stopOnSignals(daemon, (signal) => log.info({ signal }, 'stopping'));
