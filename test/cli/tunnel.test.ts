@@ -84,7 +84,7 @@ const server = createServer((asked, answer) => {
     answer.writeHead(from.statusCode, from.headers);
     from.pipe(answer);
   });
-  passed.on('error', () => answer.writeHead(502).end());
+  passed.on('error', () => answer.headersSent || answer.writeHead(502).end());
   asked.pipe(passed);
 });
 server.listen(0, '127.0.0.1', () => {

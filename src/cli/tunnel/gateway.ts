@@ -12,6 +12,7 @@ const ADDRESS = /^\/webhook\/receive\/[\w-]{1,128}$/;
 const MAX_CONNECTIONS = 512;
 const REQUEST_MS = 30_000;
 const RETRY_AFTER_S = '2';
+const LINGER_MS = 5000;
 
 /** What concerns one connection alone (RFC 9110, section 7.6.1), and the name by which the sender called. */
 const OF_THE_CONNECTION = [
@@ -70,12 +71,25 @@ async function passOn(client: Client, request: IncomingMessage, response: Server
     const kept = [headers['content-type'], headers['retry-after']];
     for (const [at, name] of ['content-type', 'retry-after'].entries())
       if (kept[at] !== undefined) response.setHeader(name, kept[at]);
-    if (!request.complete) response.setHeader('connection', 'close');
-    response.writeHead(status).end(body);
+    response.setHeader('content-length', body.length);
+    if (request.complete) response.writeHead(status).end(body);
+    else answerEarly(request, response.writeHead(status, { connection: 'close' }), body);
   } catch (error) {
     if (!(error instanceof UnreachableError)) throw error;
     refuse(response, 503);
   }
+}
+
+/** An answer to a body that still comes: closing at once would cut the sender off before it reads what it is told. */
+function answerEarly(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
+  response.write(body);
+  const end = (): void => void response.end();
+  const timer = setTimeout(end, LINGER_MS);
+  request
+    .resume()
+    .once('close', end)
+    .once('end', end)
+    .once('close', () => clearTimeout(timer));
 }
 
 /** Senders try again after a 503. */
