@@ -111,32 +111,35 @@ const journalBytes = ({ home }: Daemon): number => {
   return names.reduce((sum, name) => sum + statSync(join(home, 'journal', name)).size, 0);
 };
 
-t.test('a copy of the folder, as it is at any moment, is a daemon of its own with all that was acknowledged', async (t) => {
-  const { daemon, sink } = await opened(t);
-  const ids: string[] = [];
-  for (let at = 0; at < 20; at += 1) ids.push(await begin(daemon, sink, `before ${at}`));
-  let copied = false;
-  const working = (async () => {
-    for (let at = 0; !copied; at += 1) ids.push(await begin(daemon, sink, `meanwhile ${at}`));
-  })();
-  await delay(100);
-  const copy = `${daemon.home}-copy`;
-  const acknowledged = await whileStopped(daemon, async () => {
-    await promisify(execFile)('cp', ['-R', daemon.home, copy]);
-    return [...ids];
-  });
-  copied = true;
-  await working;
-  const restored = new Daemon(t, copy);
-  await restored.start();
-  const there = await idsOf(restored.client);
-  t.same(
-    acknowledged.filter((id) => !there.includes(id)),
-    [],
-  );
-  t.equal(await finish(restored, ids[0] as string, 'copy'), 'copy');
-  t.equal(await finish(daemon, ids[0] as string, 'first'), 'first', 'both go on, each for itself');
-});
+t.test(
+  'a copy of the folder, as it is at any moment, is a daemon of its own with all that was acknowledged',
+  async (t) => {
+    const { daemon, sink } = await opened(t);
+    const ids: string[] = [];
+    for (let at = 0; at < 20; at += 1) ids.push(await begin(daemon, sink, `before ${at}`));
+    let copied = false;
+    const working = (async () => {
+      for (let at = 0; !copied; at += 1) ids.push(await begin(daemon, sink, `meanwhile ${at}`));
+    })();
+    await delay(100);
+    const copy = `${daemon.home}-copy`;
+    const acknowledged = await whileStopped(daemon, async () => {
+      await promisify(execFile)('cp', ['-R', daemon.home, copy]);
+      return [...ids];
+    });
+    copied = true;
+    await working;
+    const restored = new Daemon(t, copy);
+    await restored.start();
+    const there = await idsOf(restored.client);
+    t.same(
+      acknowledged.filter((id) => !there.includes(id)),
+      [],
+    );
+    t.equal(await finish(restored, ids[0] as string, 'copy'), 'copy');
+    t.equal(await finish(daemon, ids[0] as string, 'first'), 'first', 'both go on, each for itself');
+  },
+);
 
 /** What a snapshot of the file system sees: nothing moves while `act` is at work. */
 async function whileStopped<T>(daemon: Daemon, act: () => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
@@ -132,6 +133,18 @@ t.test('what was acknowledged is there after kill -9, and the folder is free', a
   t.equal((await call(second, '/process/task', task)).status, 200);
 });
 
+/** A request whose body is still to come: the daemon has seen its headers, and said so (100 Continue). */
+async function begunRequest(t: Test, running: Running, length: number): Promise<Socket> {
+  const socket = connect(Number(new URL(running.url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  const headers = ['Host: 127.0.0.1', `X-API-Key: ${running.key}`, 'Connection: close', 'Expect: 100-continue'];
+  const content = ['Content-Type: application/json', `Content-Length: ${length}`];
+  socket.write(`${['POST /process/exec HTTP/1.1', ...headers, ...content].join('\r\n')}\r\n\r\n`);
+  await once(socket, 'readable');
+  t.match(String(socket.read()), /^HTTP\/1.1 100 /);
+  return socket;
+}
+
 t.test('stopping finishes what is under way, ends streams, and takes nothing new', async (t) => {
   const home = tempFolder(t);
   const running = await daemon(t, home);
@@ -141,19 +154,15 @@ t.test('stopping finishes what is under way, ends streams, and takes nothing new
     headers: { 'x-api-key': running.key },
   });
   const body = JSON.stringify({ processId: WAITING });
-  const half = connect(Number(new URL(running.url).port), '127.0.0.1');
+  const half = await begunRequest(t, running, body.length);
   const answered = text(half);
-  half.write(
-    `POST /process/exec HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${running.key}\r\nConnection: close\r\n` +
-      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
-  );
   const many = Array.from({ length: 100 }, () =>
     call(running, '/process/exec', { processId: WAITING }).catch(() => undefined),
   );
   await many[0];
   running.child.kill('SIGTERM');
   await text(logs.body as unknown as NodeJS.ReadableStream);
-  half.write(body.slice(5));
+  half.write(body);
   t.match(await answered, /^HTTP\/1.1 200 /, 'a request that had begun');
   const accepted = (await Promise.all(many)).filter((answer) => answer?.status === 200);
   t.equal(await running.exit(), 0);
@@ -174,13 +183,7 @@ t.test('stopping finishes what is under way, ends streams, and takes nothing new
 
 t.test('a second signal ends it at once', async (t) => {
   const running = await daemon(t, tempFolder(t));
-  const half = connect(Number(new URL(running.url).port), '127.0.0.1');
-  half.on('error', () => undefined);
-  await new Promise<void>((resolve) => half.on('connect', () => resolve()));
-  half.write(
-    `POST /process/exec HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${running.key}\r\nContent-Length: 9\r\nContent-Type: application/json\r\n\r\n{`,
-  );
-  await call(running, '/health/live');
+  await begunRequest(t, running, 9);
   const stopping = new Promise<void>((resolve) => {
     running.child.stdout?.on('data', (part) => String(part).includes('stopping') && resolve());
   });
