@@ -61,6 +61,8 @@ export interface JournalPort {
    * working after a failed append.
    */
   history(id: string, fromSeq?: number): AsyncIterable<StoredEvents>;
+  /** Durable frames with a number above `after`, oldest first, up to the newest when reading begins. */
+  frames(after: number): AsyncIterable<StoredFrame>;
   /**
    * Instances that ended, newest id first (ids are time-ordered), with id < `before`; the caller stops reading when it
    * has enough. Reads a bounded part of the index at a time.

@@ -5,7 +5,7 @@ export { calledInstance, childResult, inlineChild, processChild } from './child.
 export * from './command.ts';
 export { begin, type Decision, decide } from './decide.ts';
 export { emptyDraft } from './draft.ts';
-export { EVENT_FORMAT, type Event, type LogLevel, unfolded } from './event.ts';
+export { EVENT_FORMAT, type Event, type InstanceStarted, type LogLevel, unfolded } from './event.ts';
 export * from './flow.ts';
 export { type Graph, type GraphEdge, type GraphNode, graphOf } from './graph.ts';
 export { type Change, HistoryFold, type Step } from './history.ts';

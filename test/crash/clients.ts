@@ -197,8 +197,9 @@ async function readLog({ daemon, view, leaving }: Setting, id: string): Promise<
 /** Follows the lifecycle events, each time from where the connection was cut. */
 async function readLifecycle({ daemon, view, leaving }: Setting): Promise<void> {
   await untilLeaving(daemon, leaving, async (signal, onReconnecting) => {
-    for await (const { id } of daemon.client.events({ after: view.positions.at(-1), signal, onReconnecting }))
-      view.positions.push(id as string);
+    const after = view.lifecycle.at(-1)?.[0];
+    for await (const { id, event } of daemon.client.events({ after, signal, onReconnecting }))
+      view.lifecycle.push([id as string, JSON.stringify(event)]);
     return false;
   });
 }

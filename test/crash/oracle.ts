@@ -148,12 +148,25 @@ export function checkReading(items: readonly LogItem[], whole: readonly LogItem[
   return undefined;
 }
 
-/** Positions of the lifecycle stream only go up (A5). Gives problems. */
-export function checkPositions(positions: readonly string[]): string[] {
-  const parsed = positions.map((position) => position.split('.').map(Number) as [number, number]);
-  return parsed.flatMap(([frame, index], at) => {
-    const [lastFrame, lastIndex] = parsed[at - 1] ?? [0, -1];
-    const follows = frame > lastFrame || (frame === lastFrame && index > lastIndex);
-    return follows ? [] : [`lifecycle event ${frame}.${index} came after ${lastFrame}.${lastIndex}`];
+/** Lifecycle events as the journal holds them, to the one of the id `last`. */
+export async function lifecycleOf(client: Client, last: string): Promise<[id: string, event: string][]> {
+  const events: [string, string][] = [];
+  for await (const { id, event } of client.events({ after: '0.0' })) {
+    events.push([id as string, JSON.stringify(event)]);
+    if (id === last) break;
+  }
+  return events;
+}
+
+/** A reader of lifecycle events got all from where it began, each once, over all restarts (A5). Gives problems. */
+export function checkLifecycle(
+  seen: readonly [id: string, event: string][],
+  all: readonly [id: string, event: string][],
+): string[] {
+  const first = all.findIndex(([id]) => id === seen[0]?.[0]);
+  return seen.flatMap(([id, event], at) => {
+    const [expectedId, expected] = all[first + at] ?? [];
+    if (id !== expectedId) return [`lifecycle event ${id} came where ${expectedId} belongs`];
+    return event === expected ? [] : [`lifecycle event ${id} came as ${event} and is ${expected}`];
   });
 }

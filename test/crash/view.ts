@@ -36,8 +36,8 @@ export class View {
   readonly deliveries = new Map<string, boolean>();
   /** Answers of the events that were sent, by messageId. */
   readonly sent = new Map<string, string>();
-  /** Positions of the lifecycle stream, in the order in which they came. */
-  readonly positions: string[] = [];
+  /** Lifecycle events in the order in which they came, as JSON by their ids. */
+  readonly lifecycle: [id: string, event: string][] = [];
   /** Versions of each flow: acknowledged, and asked for. */
   readonly acknowledged = new Map<string, number>();
   readonly asked = new Map<string, number>();

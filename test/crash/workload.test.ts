@@ -7,7 +7,7 @@ import { ORDER } from './flows.ts';
 import {
   checkDeliveries,
   checkEnds,
-  checkPositions,
+  checkLifecycle,
   checkReading,
   checkStarts,
   checkWork,
@@ -15,6 +15,7 @@ import {
   exported,
   idsOf,
   instanceOf,
+  lifecycleOf,
   logOf,
   placeOf,
 } from './oracle.ts';
@@ -76,7 +77,8 @@ t.test(`kill -9 at ${ROUNDS} random times under load (WFX_CRASH_SEED=${SEED})`, 
     'readers of logs got everything once and in order, over all restarts',
     view.readings.flatMap(({ id, items }) => checkReading(items, logs.get(id) ?? items) ?? []),
   );
-  none(t, 'lifecycle events came once and in order', checkPositions(view.positions));
+  const all = await lifecycleOf(client, view.lifecycle.at(-1)?.[0] as string);
+  none(t, 'lifecycle events came once, in order and without a gap', checkLifecycle(view.lifecycle, all));
 
   t.test('two more restarts change nothing', async (t) => {
     await ended(setting, left);

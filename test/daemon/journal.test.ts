@@ -265,6 +265,22 @@ t.test('history reads what is durable while appends go on', async (t) => {
   await journal.close();
 });
 
+t.test('frames after a number, across segments, up to the newest when reading begins', async (t) => {
+  const dir = tempFolder(t);
+  const journal = await livedJournal(dir);
+  const numbers = async (after: number) => (await all(journal.frames(after))).map(({ number }) => number);
+  const newest = journal.stats.frames;
+  const from = (first: number) => Array.from({ length: newest - first + 1 }, (_, at) => first + at);
+  for (const after of [-1, 0, 1, 17, newest - 1]) t.same(await numbers(after), from(Math.max(after, 0) + 1));
+  t.same(await numbers(newest), []);
+  const reading = journal.frames(newest - 2)[Symbol.asyncIterator]();
+  t.equal((await reading.next()).value?.number, newest - 1);
+  await journal.append(factFrame(1));
+  t.equal((await reading.next()).value?.number, newest);
+  t.equal((await reading.next()).done, true, 'what came later is not in it');
+  await journal.close();
+});
+
 t.test('events with a gap between them are corruption', async (t) => {
   const { journal } = await opened(tempFolder(t));
   await journal.append(instanceFrame({ id: 'a', seq: 1, events: [{}] }));

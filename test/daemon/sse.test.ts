@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import t from 'tap';
 import { EventStreamParser, type ServerSentEvent } from '../../src/client/sse.ts';
+import { tempFolder } from '../folder.ts';
 import { openServer, publish, SHORT, shortFlow, type TestServer, WAITING, waitingFlow } from './server.ts';
 
 /** An open stream: its head, and its events as they come. */
@@ -277,6 +278,31 @@ t.test('lifecycle events', async (t) => {
   const seen = await others.take(1);
   t.equal(JSON.parse(seen[0]?.data ?? '').processInstanceId, other.body.processInstanceId, 'nothing of the others');
   for (const stream of [mine, all, others, resumed]) stream.close();
+});
+
+t.test('lifecycle events resume from the journal, over restarts', async (t) => {
+  const dataDir = tempFolder(t);
+  const seen: ServerSentEvent[] = [];
+  let id = '';
+  await t.test('before', async (t) => {
+    const server = await openServer(t, { dataDir });
+    await publish(server, waitingFlow());
+    const stream = await open(server, '/process/events');
+    id = await start(server, WAITING);
+    seen.push(...(await stream.take(4)));
+    stream.close();
+  });
+  const server = await openServer(t, { dataDir });
+  const from = (position: string) => open(server, '/process/events', { 'last-event-id': position });
+  const [first, third, beyond] = [await from('0.0'), await from(seen[2]?.id ?? ''), await from('999999.0')];
+  t.strictSame(await first.take(4), seen, 'told again as it was told first');
+  t.strictSame(await third.take(1), seen.slice(3));
+  await complete(server, id);
+  const next = await first.take(4);
+  t.match(JSON.parse(next[0]?.data ?? ''), { type: 'NODE_COMPLETED', processInstanceId: id, nodeId: 'ask' });
+  t.strictSame(await third.take(4), next, 'and on');
+  t.strictSame(await beyond.take(4), next, 'a position that the journal never had is now');
+  for (const stream of [first, third, beyond]) stream.close();
 });
 
 t.test('a stream ends with the credential that opened it', async (t) => {

@@ -103,6 +103,18 @@ export class Journal implements JournalPort {
     return readHistory(this.#segments(), id, fromSeq);
   }
 
+  async *frames(after: number): AsyncGenerator<StoredFrame> {
+    const last = this.#lastFrame;
+    for (const segment of [...this.#sealed, this.#active.sealed(last)]) {
+      if (segment.lastFrame <= after) continue;
+      for await (const { frame } of readFrames(segment, after)) {
+        yield frame;
+        // What was appended since the call may be in the file already.
+        if (frame.number === last) return;
+      }
+    }
+  }
+
   ended(before?: string): AsyncIterable<EndedInstance> {
     return readEnded(this.#segments(), before);
   }

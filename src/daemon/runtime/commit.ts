@@ -8,6 +8,7 @@ import { Feed } from './feed.ts';
 import { Memory } from './memory.ts';
 import { Misses } from './misses.ts';
 import { OnceKeys } from './once.ts';
+import { PastLifecycle } from './past-lifecycle.ts';
 import { Queue } from './queue.ts';
 import { checkpointOf, restored } from './recover.ts';
 import { Release } from './release.ts';
@@ -33,7 +34,7 @@ const SWEEP_MS = 10 * 60_000;
  * durable let the outside learn of it. A failed append drops all memory and rebuilds it from disk.
  */
 export class Committer {
-  readonly feed = new Feed();
+  readonly feed: Feed;
   readonly misses = new Misses();
   readonly facts: Facts;
   readonly definitions: Definitions;
@@ -66,6 +67,7 @@ export class Committer {
       },
     };
     this.definitions = options.definitions(this.facts);
+    this.feed = new Feed(new PastLifecycle(options.journal, this.definitions));
     this.#release = this.#newRelease();
     this.#sweeping = setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }

@@ -59,7 +59,10 @@ export interface Runtime {
     organizationId: string | undefined,
     instanceId: string,
   ): Promise<{ readonly last: number; readonly ended: boolean } | undefined>;
-  /** Lifecycle events of one organization (undefined: of all) with id > `after` (undefined: from now on). */
+  /**
+   * Lifecycle events of one organization (undefined: of all) with id > `after`; from now on when that is undefined, no id
+   * of theirs, or beyond what the journal holds.
+   */
   lifecycle(
     organizationId: string | undefined,
     after: string | undefined,

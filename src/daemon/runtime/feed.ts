@@ -1,52 +1,25 @@
 import type { Flow } from '../../engine/flow.ts';
 import type { Event, State } from '../../engine/index.ts';
-import { find } from '../../engine/index.ts';
-import type { JsonObject } from '../../engine/json.ts';
 import type { LifecycleEvent } from './door.ts';
+import { isAfter, type Position, parsePosition, type Transitions, transitionsOf, written } from './lifecycle.ts';
+import type { PastLifecycle } from './past-lifecycle.ts';
 
-type LifecycleType = LifecycleEvent['type'];
-
-const LIFECYCLE: Readonly<Partial<Record<Event['type'], LifecycleType>>> = {
-  instanceStarted: 'INSTANCE_STARTED',
-  instanceEnded: 'INSTANCE_ENDED',
-  nodeStarted: 'NODE_STARTED',
-  nodeCompleted: 'NODE_COMPLETED',
-  nodeCancelled: 'NODE_CANCELLED',
-  nodeTimedOut: 'NODE_TIMEDOUT',
-  nodeFailed: 'NODE_FAILED',
-};
-
-/** The lifecycle events of one commit of one instance, as they are kept until somebody reads them. */
-interface Kept {
-  readonly frame: number;
-  /** Index of the first of them in the frame. */
-  readonly index: number;
-  readonly at: number;
-  readonly instance: Identity;
-  readonly flow: Flow;
-  readonly types: readonly LifecycleType[];
-  /** The node of each; undefined for what concerns the whole instance. */
-  readonly nodes: readonly (string | undefined)[];
-}
-
-/** What a lifecycle event tells of its instance; not the state, which must not be held. */
-interface Identity {
-  readonly id: string;
-  readonly processId: string;
-  readonly version: string;
-  readonly environment: string;
-  readonly organizationId: string;
-  readonly stateCd: number;
-}
-
-/** How many commits a reader that comes back may find again. */
+/** How many commits are at hand for readers; what is older comes from the journal. */
 const KEPT = 20_000;
 
 /** Committed facts on their way to those who watch: who follows an instance is woken, lifecycle events are kept for a while. */
 export class Feed {
   readonly #followers = new Map<string, Set<() => void>>();
-  #kept: Kept[] = [];
   readonly #watchers = new Set<() => void>();
+  readonly #past: PastLifecycle;
+  #kept: Transitions[] = [];
+  /** The newest frame that is not, or not wholly, in `#kept`. */
+  #gone: number;
+
+  constructor(past: PastLifecycle) {
+    this.#past = past;
+    this.#gone = past.newest;
+  }
 
   /** Resolves at the next commit of the instance, or when `signal` aborts. Ask before reading, so that none is missed. */
   changed(instanceId: string, signal: AbortSignal): Promise<void> {
@@ -69,23 +42,12 @@ export class Feed {
   ): number {
     const { id, processId, version, environment, organizationId, stateCd } = state;
     const instance = { id, processId, version, environment, organizationId, stateCd };
-    const types: LifecycleType[] = [];
-    const nodes: (string | undefined)[] = [];
-    const started = new Map<number, string>();
-    for (const event of events) {
-      if (event.type === 'nodePassed') {
-        types.push('NODE_STARTED', 'NODE_COMPLETED');
-        nodes.push(event.node, event.node);
-        continue;
-      }
-      if (event.type === 'nodeStarted') started.set(event.n, event.node);
-      const type = LIFECYCLE[event.type];
-      if (type === undefined) continue;
-      types.push(type);
-      nodes.push('n' in event ? (started.get(event.n) ?? before?.active.get(event.n)?.node) : undefined);
-    }
+    const { types, nodes } = transitionsOf(events, (n) => before?.active.get(n)?.node);
     this.#kept.push({ frame, index, at, instance, flow, types, nodes });
-    if (this.#kept.length > 2 * KEPT) this.#kept = this.#kept.slice(-KEPT);
+    if (this.#kept.length > 2 * KEPT) {
+      this.#gone = (this.#kept.at(-KEPT - 1) as Transitions).frame;
+      this.#kept = this.#kept.slice(-KEPT);
+    }
     for (const wake of [...(this.#followers.get(state.id) ?? [])]) wake();
     for (const wake of [...this.#watchers]) wake();
     return index + types.length;
@@ -97,22 +59,21 @@ export class Feed {
     for (const wake of [...this.#watchers]) wake();
   }
 
-  /** Lifecycle events after the position `after` (undefined: from now on); a reader too slow to keep up loses the stream. */
+  /** Lifecycle events after the position `after`; from now on without one, or with one that this journal does not reach. */
   async *lifecycle(
     organizationId: string | undefined,
     after: string | undefined,
     signal: AbortSignal,
   ): AsyncGenerator<LifecycleEvent> {
-    let position = after === undefined ? this.#last() : parsePosition(after);
+    let position = this.#begin(after);
     while (!signal.aborted) {
       const more = wakened(this.#watchers, signal);
-      for (const kept of this.#from(position)) {
-        for (let i = 0; i < kept.types.length; i += 1) {
-          const at: Position = [kept.frame, kept.index + i];
+      for await (const some of this.#from(position[0])) {
+        for (const [at, transitions, i] of each(some)) {
           if (!isAfter(at, position)) continue;
           position = at;
-          const theirs = organizationId === undefined || kept.instance.organizationId === organizationId;
-          if (theirs) yield written(kept, i);
+          const theirs = organizationId === undefined || transitions.instance.organizationId === organizationId;
+          if (theirs) yield written(transitions, i);
           if (signal.aborted) return;
         }
       }
@@ -120,25 +81,42 @@ export class Feed {
     }
   }
 
-  #last(): Position {
+  #begin(after: string | undefined): Position {
+    const position = after === undefined ? undefined : parsePosition(after);
+    if (position !== undefined && position[0] <= this.#past.newest) return position;
     const last = this.#kept.at(-1);
-    return last === undefined ? [0, 0] : [last.frame, last.index + last.types.length - 1];
+    return last === undefined ? [this.#gone + 1, -1] : [last.frame, last.index + last.types.length - 1];
   }
 
-  /** What is kept from the frame of a position on. */
-  #from([frame]: Position): readonly Kept[] {
+  /** What happened in `frame` and after it. */
+  async *#from(frame: number): AsyncGenerator<readonly Transitions[]> {
+    let next = frame;
+    while (next <= this.#gone) {
+      const { newest } = this.#past;
+      yield* this.#past.after(next - 1);
+      next = newest + 1;
+    }
+    yield this.#keptFrom(next);
+  }
+
+  #keptFrom(frame: number): readonly Transitions[] {
     let low = 0;
     let high = this.#kept.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#kept[middle] as Kept).frame >= frame) high = middle;
+      if ((this.#kept[middle] as Transitions).frame >= frame) high = middle;
       else low = middle + 1;
     }
     return this.#kept.slice(low);
   }
 }
 
-const isAfter = (a: Position, b: Position): boolean => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1]);
+function* each(some: readonly Transitions[]): Generator<[Position, Transitions, number]> {
+  for (const transitions of some) {
+    const { frame, index, types } = transitions;
+    for (let i = 0; i < types.length; i += 1) yield [[frame, index + i], transitions, i];
+  }
+}
 
 /** Resolves when somebody calls what this adds to `sleepers`, or when `signal` aborts. */
 function wakened(sleepers: Set<() => void>, signal: AbortSignal, left?: () => void): Promise<void> {
@@ -153,28 +131,4 @@ function wakened(sleepers: Set<() => void>, signal: AbortSignal, left?: () => vo
     signal.addEventListener('abort', wake);
     if (signal.aborted) wake();
   });
-}
-
-type Position = readonly [frame: number, index: number];
-
-/** A position that nobody gave is the beginning of what is kept. */
-function parsePosition(text: string): Position {
-  const parts = /^(\d{1,15})\.(\d{1,9})$/.exec(text);
-  return parts === null ? [0, 0] : [Number(parts[1]), Number(parts[2])];
-}
-
-function written({ frame, index, types, nodes, at, instance, flow }: Kept, i: number): LifecycleEvent {
-  const type = types[i] as LifecycleType;
-  const id = nodes[i];
-  const node = id === undefined ? undefined : find(flow, id)?.node;
-  const data: JsonObject = {
-    processInstanceId: instance.id,
-    processId: instance.processId,
-    processVersion: instance.version,
-    environment: instance.environment,
-    timestamp: new Date(at).toISOString(),
-    ...(id !== undefined && { nodeId: id, nodeName: node?.name ?? id, nodeType: node?.type ?? '' }),
-    ...(type === 'INSTANCE_ENDED' && { stateCd: instance.stateCd }),
-  };
-  return { id: `${frame}.${index + i}`, type, data };
 }

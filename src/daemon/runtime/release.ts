@@ -11,6 +11,7 @@ import type { Outcome, Work, WorkItem } from '../ports.ts';
 import { deliver, type Surroundings, takeBuffered } from './deliver.ts';
 import type { Definitions, Environment } from './door.ts';
 import type { Feed } from './feed.ts';
+import { NODE_ENDS } from './lifecycle.ts';
 import type { Memory } from './memory.ts';
 import { Messages } from './messages.ts';
 import type { Misses } from './misses.ts';
@@ -61,7 +62,7 @@ export class Release {
   /** A transaction is what holds from now on, though it is not durable yet: what comes later is decided by it. */
   adopt(transaction: Transaction): void {
     for (const { id, events } of transaction.changes.values()) {
-      for (const event of events) if (ENDS.has(event.type) && 'n' in event) this.subscriptions.close(id, event.n);
+      for (const event of events) if (NODE_ENDS.has(event.type) && 'n' in event) this.subscriptions.close(id, event.n);
     }
     for (const waiting of transaction.opened) if (transaction.isOpen(waiting)) this.#open(waiting);
   }
@@ -157,8 +158,6 @@ export class Release {
     );
   }
 }
-
-const ENDS: ReadonlySet<string> = new Set(['nodeCompleted', 'nodeFailed', 'nodeCancelled', 'nodeTimedOut']);
 
 /** What waits in restored instances, in the order in which it began to wait (semantics 12). */
 function waitingIn(memory: Memory): readonly Waiting[] {

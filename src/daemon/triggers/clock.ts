@@ -13,3 +13,17 @@ export const SYSTEM_CLOCK: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Waits so many milliseconds, or until `signal` aborts. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const over = (): void => {
+      cancel();
+      signal.removeEventListener('abort', over);
+      resolve();
+    };
+    const cancel = clock.after(ms, over);
+    signal.addEventListener('abort', over);
+    if (signal.aborted) over();
+  });
+}

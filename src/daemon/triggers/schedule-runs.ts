@@ -4,7 +4,7 @@ import { type Fact, StorageError } from '../ports.ts';
 import { Rejection, type Runtime, type StartRequest } from '../runtime/door.ts';
 import { Turns } from '../store/turns.ts';
 import type { ActiveTrigger } from './active.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, pause } from './clock.ts';
 
 export type ActiveSchedule = ActiveTrigger<Extract<Trigger, { type: 'schedule' }>>;
 
@@ -194,7 +194,7 @@ export class ScheduleRuns {
         return;
       } catch (error) {
         if (!mayPass(error)) throw error;
-        await this.#pause();
+        await pause(this.#clock, RETRY_MS, this.#stopped.signal);
       }
     }
   }
@@ -209,17 +209,6 @@ export class ScheduleRuns {
           this.#work();
         });
     }
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#clock.after(RETRY_MS, resolve);
-      const stop = () => {
-        cancel();
-        resolve();
-      };
-      this.#stopped.signal.addEventListener('abort', stop, { once: true });
-    });
   }
 }
 

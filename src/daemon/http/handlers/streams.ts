@@ -23,7 +23,7 @@ export function streamHandlers({ runtime, stores, streams }: Services): Handlers
     streamEvents({ caller, query, request, reply }) {
       const organizationId = organizationFilter(caller, query.organizationId, stores.organizations);
       const sent = request.headers['last-event-id'];
-      const after = typeof sent === 'string' && /^\d{1,15}\.\d{1,9}$/.test(sent) ? sent : undefined;
+      const after = typeof sent === 'string' ? sent : undefined;
       streams.answer(request, reply, (signal) => lifecycleMessages(runtime.lifecycle(organizationId, after, signal)));
       return undefined;
     },

@@ -1,5 +1,5 @@
 import type { EmailConnectionRecord } from '../../store/email-connections.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, pause } from '../clock.ts';
 import type { EmailIntake, EmailLog } from './intake.ts';
 import type { Position } from './position.ts';
 import { InboxProblem } from './problem.ts';
@@ -121,21 +121,7 @@ export class InboxFollower {
     if (this.#status.problem !== error.message) this.#warn(error);
     const retryAt = new Date(clock.now() + wait).toISOString();
     this.#status = { ...this.#now('RETRYING', error.message), retryAt };
-    await this.#pause(wait);
-  }
-
-  /** Shorter when it is closed meanwhile. */
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#stopped;
-    return new Promise((resolve) => {
-      const over = () => {
-        cancel();
-        signal.removeEventListener('abort', over);
-        resolve();
-      };
-      const cancel = this.#parts.clock.after(ms, over);
-      signal.addEventListener('abort', over);
-    });
+    await pause(this.#parts.clock, wait, this.#stopped.signal);
   }
 
   #report(): void {
