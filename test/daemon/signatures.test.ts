@@ -101,6 +101,19 @@ t.test('what is signed here holds here, for every provider, and for its secret a
   }
 });
 
+t.test("GitLab's token is read as its bytes", async (t) => {
+  const body = Buffer.from('{}');
+  const token = 'schlüssel 日本';
+  const headers = lower(signatureHeaders({ provider: 'GITLAB' }, token, { body, id: '', at: now }));
+  t.match(headers['x-gitlab-token'], /^[\x20-\xff]+$/, 'a header can hold it');
+  t.equal(signatureFault({ provider: 'GITLAB' }, [token], headers, body, now), undefined);
+  t.equal(
+    signatureFault({ provider: 'GITLAB' }, ['schlüssel'], { 'x-gitlab-token': 'schlüssel' }, body, now),
+    undefined,
+  );
+  t.match(signatureFault({ provider: 'GITLAB' }, ['schlussel'], headers, body, now), { verdict: 'BAD_SIGNATURE' });
+});
+
 t.test('a right signature is stale 301 seconds before or after our time', async (t) => {
   const body = Buffer.from('{}');
   for (const provider of ['STRIPE', 'SLACK', 'STANDARD'] as const) {

@@ -196,6 +196,8 @@ t.test('a body of any type becomes a payload, and its bytes stay as they are', a
     ['image/png', binary, null],
     ['', '{"a":1}', { a: 1 }],
     ['', '', null],
+    ['json', '{"a":1}', null],
+    ['text/', '{"a":1}', '{"a":1}'],
   ] as const) {
     await post(url, only(hook).path, body as string | Buffer, type === '' ? {} : { 'content-type': type });
     const [run] = await runsOf(client, id);
@@ -203,9 +205,8 @@ t.test('a body of any type becomes a payload, and its bytes stay as they are', a
     t.same(data.webhookPayload, payload, type);
     t.equal(data.webhookRawBody, Buffer.from(body).toString('base64'), type);
   }
-  const [empty] = await deliveries(client, hook.id);
-  t.match(empty, { size: 0, body: '', bodyEncoding: 'utf8' });
-  t.match((await deliveries(client, hook.id))[3], { body: binary.toString('base64'), bodyEncoding: 'base64' });
+  t.match((await deliveries(client, hook.id))[2], { size: 0, body: '', bodyEncoding: 'utf8' });
+  t.match((await deliveries(client, hook.id))[5], { body: binary.toString('base64'), bodyEncoding: 'base64' });
 
   t.test('but JSON that no flow could hold matches nothing', async (t) => {
     const before = (await runsOf(client, id)).length;
@@ -294,6 +295,28 @@ t.test('which flows start', async (t) => {
       verdicts.push((await send(hook, {}, at, headers))?.verdict);
     t.same(verdicts, ['STARTED', 'STARTED', 'DUPLICATE', 'STARTED', 'STARTED']);
   });
+
+  t.test('ids that differ only beyond what a number or a name holds are different', async (t) => {
+    const hook = await custom('long ids', { eventIdPath: 'data.id' });
+    await publish(client, linked('long ids'));
+    const path = hook.endpoints[0]?.path ?? '';
+    const long = 'x'.repeat(250);
+    const body = (id: string) => `{"note":"5\\" 12345678901234567890","data":{"id": ${id} }}`;
+    for (const id of ['820982911946154508', '820982911946154509', '-9007199254740993', `"${long}1"`, `"${long}2"`]) {
+      for (const verdict of ['STARTED', 'DUPLICATE']) {
+        await post(url, path, body(id), JSON_TYPE);
+        const [delivery] = await deliveries(client, hook.id);
+        t.match(delivery, { verdict, eventId: id.startsWith('"') ? /^sha256:/ : id }, id);
+      }
+    }
+  });
+
+  t.test('a repeat of what no flow wanted says how to start it all the same', async (t) => {
+    const hook = await custom('early', { eventIdPath: 'id' });
+    t.match(await send(hook, { id: 1 }), { verdict: 'NO_MATCH' });
+    await publish(client, linked('early'));
+    t.match(await send(hook, { id: 1 }), { verdict: 'DUPLICATE', reason: /started nothing: replay it/ });
+  });
 });
 
 t.test('Slack', async (t) => {
@@ -330,6 +353,7 @@ t.test('registrations', async (t) => {
     await refused({ name: 'x', provider: 'GITHUB', secret: '' });
     await refused({ name: 'x', provider: 'GITHUB', secret: '  ' });
     await refused({ name: 'x', provider: 'STANDARD', secret: 'not base64!' });
+    await refused({ name: 'x', provider: 'GITLAB', secret: 'two\nlines' });
     await refused({ name: 'x', provider: 'GITHUB', auth: 'NONE', secret: 's' });
     await refused({ name: 'x', provider: 'GITHUB', secrets: { PRODUCTION: 's' } });
     await refused({ name: 'x', provider: 'BITKEEPER' });

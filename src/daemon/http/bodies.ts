@@ -6,12 +6,16 @@ import { decodeText, parseJson } from './json.ts';
 const YAML_TYPES = ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml'];
 
 /**
- * What a group of routes takes as a body. JSON is read strictly; flow files stay text, in which problems have a line; files
- * stay a stream. Every other Content-Type is refused.
+ * What a group of routes takes as a body. JSON is read strictly; flow files stay text, in which problems have a line; both
+ * refuse every other Content-Type. Bytes stay a stream, whatever they are called: also by what is no Content-Type at all.
  */
 export function readBodies(scope: FastifyInstance, kind: BodySpec['kind']): void {
   scope.removeAllContentTypeParsers();
   if (kind === 'bytes') {
+    scope.addHook('onRequest', (request, _reply, done) => {
+      request.headers = { 'content-type': 'application/octet-stream' };
+      done();
+    });
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
     return;
   }

@@ -260,6 +260,8 @@ function checkSecrets({ provider, secret, secrets }: NewWebhook, mode: WebhookRe
 /** An empty key would let everybody sign. */
 function checkSecret(provider: Provider, secret: string, path: string): void {
   if (secret.trim() === '') throw invalid(path, 'must not be empty');
+  if (provider === 'GITLAB' && (secret !== secret.trim() || /\p{Cc}/u.test(secret)))
+    throw invalid(path, 'must be one line without blanks around it: GitLab sends it as a header');
   const key = secret.replace(/^whsec_/, '');
   if (provider === 'STANDARD' && (!/^[A-Za-z0-9+/]+={0,2}$/.test(key) || Buffer.from(key, 'base64').length < 8))
     throw invalid(path, 'must be base64 of at least 8 bytes, with or without whsec_ in front');

@@ -1,4 +1,5 @@
 import type { Buffer } from 'node:buffer';
+import { createHash } from 'node:crypto';
 import { isObject, type Json, type JsonObject, member } from '../../engine/json.ts';
 import { parseJson } from '../http/json.ts';
 import type { Headers, Provider } from './signatures.ts';
@@ -37,16 +38,20 @@ const MAX_NAME = 200;
 /** UnreadableBody for JSON that is none, or that no flow could hold. */
 export function readEvent(source: EventSource, headers: Headers, body: Buffer): WebhookEvent {
   const payload = payloadOf(headers['content-type'] ?? '', body);
-  const { type, aliases = [], id, at } = READERS[source.provider](new Told(payload, headers), source);
+  const { type, aliases = [], id, at } = READERS[source.provider](new Told(payload, headers, body), source);
   return {
     payload,
     type: (type ?? '').slice(0, MAX_NAME),
     aliases,
-    id: id === undefined || id === '' ? undefined : id.slice(0, MAX_NAME),
+    id: id === undefined || id === '' ? undefined : keptId(id),
     timestamp: timestampOf(at),
     traceId: traceIn(headers),
   };
 }
+
+/** Ids that are too long to be kept stay different. */
+const keptId = (id: string): string =>
+  id.length <= MAX_NAME ? id : `sha256:${createHash('sha256').update(id).digest('hex')}`;
 
 /** Whether a trigger's filter means the event; none means every event, and a `*` at the end means any rest. */
 export function isMeant(
@@ -114,9 +119,11 @@ function formOf(text: string): Json {
 class Told {
   readonly #payload: Json;
   readonly #headers: Headers;
-  constructor(payload: Json, headers: Headers) {
+  readonly #body: Buffer;
+  constructor(payload: Json, headers: Headers, body: Buffer) {
     this.#payload = payload;
     this.#headers = headers;
+    this.#body = body;
   }
 
   header(name: string): string | undefined {
@@ -125,8 +132,7 @@ class Told {
 
   /** The text or number at a dotted path. */
   at(path: string): string | undefined {
-    let value: Json | undefined = this.#payload;
-    for (const step of path.split('.')) value = value === undefined ? undefined : member(value, step);
+    const value = valueAt(this.#payload, path);
     return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined;
   }
 
@@ -134,7 +140,25 @@ class Told {
   found(path: string): string | undefined {
     return path.startsWith('header:') ? this.header(path.slice(7).trim().toLowerCase()) : this.at(path);
   }
+
+  /** The same with every digit: the payload holds whole numbers beyond 2^53 rounded, and two ids would be one. */
+  foundExactly(path: string): string | undefined {
+    const value = valueAt(this.#payload, path);
+    if (path.startsWith('header:') || typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER)
+      return this.found(path);
+    const exact = valueAt(jsonIn(withTextForLongNumbers(textOf(this.#body, '') ?? '')) ?? null, path);
+    return typeof exact === 'string' ? exact : undefined;
+  }
 }
+
+function valueAt(payload: Json, path: string): Json | undefined {
+  let value: Json | undefined = payload;
+  for (const step of path.split('.')) value = value === undefined ? undefined : member(value, step);
+  return value;
+}
+
+const withTextForLongNumbers = (json: string): string =>
+  json.replace(/"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g, (token) => (/^-?\d{16,}$/.test(token) ? `"${token}"` : token));
 
 interface Read {
   readonly type: string | undefined;
@@ -174,7 +198,7 @@ const READERS: Readonly<Record<Provider, (told: Told, source: EventSource) => Re
   }),
   CUSTOM: (told, { eventTypePath = 'type', eventIdPath }) => ({
     type: told.found(eventTypePath),
-    id: eventIdPath === undefined ? undefined : told.found(eventIdPath),
+    id: eventIdPath === undefined ? undefined : told.foundExactly(eventIdPath),
     at: told.at('timestamp'),
   }),
 };

@@ -104,7 +104,7 @@ const READERS: Readonly<Record<Provider, Reader>> = {
     digestIn(headers, 'X-Hub-Signature-256', (secret) => `sha256=${hmac('sha256', secret, body).toString('hex')}`),
   SHOPIFY: (_, headers, body) =>
     digestIn(headers, 'X-Shopify-Hmac-Sha256', (secret) => hmac('sha256', secret, body).toString('base64')),
-  GITLAB: (_, headers) => digestIn(headers, 'X-Gitlab-Token', (secret) => secret),
+  GITLAB: readGitLab,
   STRIPE: readStripe,
   SLACK: readSlack,
   STANDARD: readStandard,
@@ -114,6 +114,13 @@ const READERS: Readonly<Record<Provider, Reader>> = {
 function digestIn(headers: Headers, header: string, expected: Signed['expected']): Signed | string {
   const given = headers[header.toLowerCase()] ?? '';
   return given === '' ? missing(header) : { given: [given], expected };
+}
+
+/** The secret itself. It comes as UTF-8, which node reads byte by byte, as Latin-1. */
+function readGitLab(_: Scheme, headers: Headers): Signed | string {
+  const token = headers['x-gitlab-token'] ?? '';
+  if (token === '') return missing('X-Gitlab-Token');
+  return { given: [token, Buffer.from(token, 'latin1').toString('utf8')], expected: (secret) => secret };
 }
 
 /** `t=1492774577,v1=<hex>,v1=<hex>`: several signatures while a secret is being rotated. */
@@ -186,7 +193,7 @@ export function signatureHeaders(scheme: Scheme, secret: string, { body, id, at 
     case 'SHOPIFY':
       return { 'X-Shopify-Hmac-Sha256': hmac('sha256', secret, body).toString('base64') };
     case 'GITLAB':
-      return { 'X-Gitlab-Token': secret };
+      return { 'X-Gitlab-Token': Buffer.from(secret, 'utf8').toString('latin1') };
     case 'STRIPE':
       return { 'Stripe-Signature': `t=${time},v1=${hmac('sha256', secret, `${time}.`, body).toString('hex')}` };
     case 'SLACK':

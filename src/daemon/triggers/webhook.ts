@@ -145,8 +145,14 @@ export class WebhookReceiver {
       onceOf(arrival, event),
     );
     if (outcome === 'done') return this.#announced(record as DeliveryRecord);
-    const repeated = `the event ${event.id} came before, with delivery ${outcome.repeatOf}`;
+    const repeated = this.#repeated(arrival, event, String(outcome.repeatOf));
     return this.#note(this.#record(arrival, event, { verdict: 'DUPLICATE', reason: repeated, processInstanceIds: [] }));
+  }
+
+  #repeated({ webhook }: Arrival, { id }: WebhookEvent, first: string): string {
+    const didNothing = this.#parts.deliveries.get(webhook.id, first)?.verdict === 'NO_MATCH';
+    const hint = didNothing ? ', which started nothing: replay it to start the flow now' : '';
+    return `the event ${id} came before, with delivery ${first}${hint}`;
   }
 
   /** What is published and linked to the registration, in the environment of the address. */

@@ -10,7 +10,7 @@ export function fileHandlers({ stores }: Services): Handlers<'uploadFile' | 'dow
   return {
     async uploadFile({ caller, query, body, request, reply }) {
       const organizationId = organizationFor(caller, query.organizationId, organizations);
-      const sent = request.headers['content-type'] ?? '';
+      const sent = request.raw.headers['content-type'] ?? '';
       const contentType = CONTENT_TYPE.test(sent) ? sent : 'application/octet-stream';
       const file = await uploads.save(body, { organizationId, name: query.name ?? 'file', contentType }, Date.now());
       void reply.code(201).header('Location', `/process/files/${file.fileId}`);

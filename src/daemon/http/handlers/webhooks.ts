@@ -160,8 +160,9 @@ export function webhookHandlers({ stores, triggers, streams }: Services): Handle
     },
 
     async receiveWebhook({ params: { token }, body, request }) {
-      const bytes = await bytesOf(body, request.headers, request.routeOptions.bodyLimit ?? 0);
-      return receiver.receive(token, { headers: headersOf(request.headers), body: bytes }, Date.now());
+      const { headers } = request.raw;
+      const bytes = await bytesOf(body, headers, request.routeOptions.bodyLimit ?? 0);
+      return receiver.receive(token, { headers: headersOf(headers), body: bytes }, Date.now());
     },
   };
 }
