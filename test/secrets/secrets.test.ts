@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
+import { SecretBox } from '../../src/daemon/store/secret-box.ts';
 import { backend, deleteCredential, readCredential, saveCredential } from '../../src/secrets/index.ts';
 import { keychainObstacle } from '../../src/secrets/keychain.ts';
 import { tempFolder } from '../folder.ts';
@@ -46,6 +47,17 @@ t.test('a damaged file is named, and never overwritten', async (t) => {
   await t.rejects(readCredential('admin', home), /credentials\.json is damaged/);
   await t.rejects(saveCredential('admin', 'x', home), /credentials\.json is damaged/);
   t.equal(readFileSync(join(home, 'credentials.json'), 'utf8'), 'not json');
+});
+
+t.test('the first secrets of a home open after a restart, though they were sealed at the same time', async (t) => {
+  const home = tempFolder(t);
+  const box = await SecretBox.open(home);
+  const sealed = await Promise.all(['DEVELOPMENT', 'PRODUCTION', 'both'].map((text) => box.seal(text, 'webhook/1')));
+  const later = await SecretBox.open(home);
+  t.strictSame(
+    sealed.map((one) => later.open(one, 'webhook/1')),
+    ['DEVELOPMENT', 'PRODUCTION', 'both'],
+  );
 });
 
 t.test('names are ordinary keys, also those that a prototype has', async (t) => {

@@ -14,6 +14,7 @@ const TAG_BYTES = 16;
 export class SecretBox {
   readonly #home: string;
   #key: Buffer | undefined;
+  #making: Promise<Buffer> | undefined;
 
   private constructor(home: string, key: Buffer | undefined) {
     this.#home = home;
@@ -49,13 +50,20 @@ export class SecretBox {
     }
   }
 
-  /** Kept before it is first used: a crash in between leaves a key that opens nothing yet. */
+  /** One key, also for secrets that are sealed at the same time. */
   async #madeKey(): Promise<Buffer> {
-    if (this.#key === undefined) {
-      const made = randomBytes(32);
-      await saveCredential(CREDENTIAL, made.toString('hex'), this.#home);
-      this.#key ??= made;
-    }
-    return this.#key;
+    if (this.#key !== undefined) return this.#key;
+    this.#making ??= this.#make().finally(() => {
+      this.#making = undefined;
+    });
+    return this.#making;
+  }
+
+  /** Kept before it is first used: a crash in between leaves a key that opens nothing yet. */
+  async #make(): Promise<Buffer> {
+    const made = randomBytes(32);
+    await saveCredential(CREDENTIAL, made.toString('hex'), this.#home);
+    this.#key = made;
+    return made;
   }
 }
