@@ -103,6 +103,11 @@ t.test('keys over HTTP', async (t) => {
     t.equal((await call('GET', `/admin/keys/${free.body.keyId}`)).status, 404, 'unseen by an organization');
     const developer = await server.keyWith(['developer']);
     t.equal((await make({}, developer)).status, 403);
+    const unbound = await server.keyWith(['admin'], null);
+    const path = `/admin/keys/${server.system.split('_')[1]}`;
+    t.equal((await make({ roles: ['system'] }, unbound)).status, 403, 'bound to none is not yet system');
+    t.equal((await call('POST', `${path}/rotate`, undefined, unbound)).status, 403, 'nor is taking the place of one');
+    t.equal((await call('PATCH', `/admin/keys/${free.body.keyId}`, { roles: ['system'] }, unbound)).status, 403);
   });
 
   t.test('a key does not shut itself out', async (t) => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import t from 'tap';
@@ -325,10 +326,39 @@ t.test('a stream ends with the credential that opened it', async (t) => {
     const others = await open(server, paths[0] as string);
     const streams = await Promise.all(paths.map((path) => open(server, path, { 'x-api-key': key })));
     for (const stream of streams) t.equal(stream.status, 200, name);
+    const poll = server.call('POST', '/worker/poll', { key, body: { handlers: ['any'] } });
+    const late = await begun(
+      server.port,
+      '/process/event',
+      key,
+      '{"eventType":"e","correlationKey":"k","timeToLive":"PT1H"}',
+    );
     await end(key);
+    t.ok([204, 401].includes((await poll).status), `${name}: nobody waits for tasks with it any more`);
     await Promise.all(streams.map((stream) => stream.all()));
     for (const path of paths) t.equal((await server.call('GET', path, { key })).status, 401, `${name}: ${path}`);
     t.match(await others.until('waiting for input'), /waiting for input/, 'streams of other keys go on');
+    t.match(await late.finish(), /^HTTP\/1\.1 401 /, `${name}: a request that was admitted before does nothing`);
     others.close();
   }
 });
+
+/** A request that the server has admitted, and whose body comes when it is told to. */
+async function begun(port: number, path: string, key: string, body: string) {
+  const socket = connect(port, '127.0.0.1');
+  const head = [`POST ${path} HTTP/1.1`, 'Host: localhost', `X-API-Key: ${key}`, 'Content-Type: application/json'];
+  const more = [`Content-Length: ${body.length}`, 'Expect: 100-continue', 'Connection: close'];
+  socket.write(`${[...head, ...more].join('\r\n')}\r\n\r\n`);
+  let text = '';
+  socket.setEncoding('latin1').on('data', (part) => {
+    text += part;
+  });
+  await once(socket, 'data');
+  return {
+    async finish(): Promise<string> {
+      socket.write(body);
+      await once(socket, 'close');
+      return text.replace('HTTP/1.1 100 Continue\r\n\r\n', '');
+    },
+  };
+}

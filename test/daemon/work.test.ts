@@ -233,6 +233,25 @@ t.test('templates are resolved when the work begins; their errors and warnings r
   t.notMatch(JSON.stringify(errors), 'top-secret');
 });
 
+t.test('a text that is cut is masked before: half a secret is not recognised any more', async (t) => {
+  const secret = 'spring  and-autumn-leaves';
+  const { error } = bench(t, { allowCommands: true }, [secret]);
+  const said = (before: number): string => `${'x'.repeat(before)}${secret}${'y'.repeat(600)}`;
+  const url = await serve(t, (_, response) => {
+    response.statusCode = 401;
+    response.end(said(190));
+  });
+  const failures = [
+    await error('http', { url }),
+    await error('http', { url: `no-url ${said(180)}` }),
+    await error('command', {
+      command: node(`console.error(${JSON.stringify(said(600).slice(0, 625 + 490))}); process.exit(1)`),
+    }),
+  ];
+  t.match(failures, [{ code: 'HTTP_401' }, { code: 'HTTP_BAD_URL' }, { code: 'COMMAND_FAILED' }]);
+  for (const { message } of failures) t.notMatch(message, /spring|leaves|autumn/, message);
+});
+
 t.test('a kind of work that is not there is a clear error', async (t) => {
   const { error } = bench(t);
   t.match(await error('unknown' as WorkItem['kind'], {}), { code: 'WORK_NOT_AVAILABLE', message: /'unknown'/ });
@@ -251,11 +270,17 @@ t.test('secrets are masked in every form that they come back in', (t) => {
     Buffer.from(secret).toString('base64url'),
     ...['a:', 'ab:', 'abc:'].map((user) => `Basic ${Buffer.from(user + secret + user).toString('base64')}`),
     'printed: line two is long enough',
+    'https://api.example/p@ss/w%22ord+1%20%C3%A9?x',
+    secret.replaceAll('/', '\\/').replaceAll('"', '\\"').replace('é', '\\u00e9'),
+    secret.replace('"', '&quot;'),
+    secret.replace('"', '&#34;'),
+    Buffer.from(secret).toString('hex'),
   ];
   for (const form of forms) {
     const masked = mask.text(form);
     t.match(masked, '***', form);
-    for (const piece of ['ss/w', 'w%22', 'c3Mvd', 'Bzcy93', 'wYXNzL', 'two is']) t.notMatch(masked, piece, form);
+    for (const piece of ['ss/w', 'w%22', 'c3Mvd', 'Bzcy93', 'wYXNzL', '70407373', 'two is'])
+      t.notMatch(masked, piece, form);
   }
   t.same(mask.value({ [secret]: [12345678, 5, { a: `x${secret}y` }], short: 'ab', word: 'about' }), {
     '***': ['***', 5, { a: 'x***y' }],

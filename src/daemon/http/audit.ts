@@ -51,7 +51,7 @@ export class Audit {
   refused(name: RouteName, request: FastifyRequest, error: unknown): void {
     const { status, body } = answerFor(error);
     if (status !== 401 && status !== 403) return;
-    if (!this.#isNew(`${request.keyId ?? request.userId ?? request.ip} ${name}`)) return;
+    if (!this.#isNew(`${request.apiKey?.keyId ?? request.userId ?? request.ip} ${name}`)) return;
     this.#log.note({ ...factOf(name, request, { status }), error: body.error });
   }
 

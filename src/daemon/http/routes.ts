@@ -3,9 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ENDPOINTS, type RouteName } from '../../contract/endpoints.ts';
 import type { BodySpec, RouteSpec } from '../../contract/routes/route.ts';
 import { ROUTES } from '../../contract/routes.ts';
-import { authenticate, authorize, type Caller, callerOf, NOBODY } from '../auth/caller.ts';
+import { authenticate, authorize, type Caller, callerOf, NOBODY, unauthorized } from '../auth/caller.ts';
 import type { Oidc } from '../auth/oidc.ts';
 import { Refusal } from '../refusal.ts';
+import type { KeyRecord } from '../store/keys.ts';
 import { checkOf } from '../validate.ts';
 import { Audit, isAudited } from './audit.ts';
 import { readBodies } from './bodies.ts';
@@ -16,8 +17,9 @@ import { checkId } from './ids.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | undefined;
+    /** The key that it was admitted with. */
+    apiKey: KeyRecord | undefined;
     /** For the log. */
-    keyId: string | undefined;
     userId: string | undefined;
   }
 }
@@ -28,7 +30,7 @@ type AnyHandler = (call: object) => unknown;
 /** Makes a fastify route of each row of the contract's table; routes with the same kind of body share its parsers. */
 export function addRoutes(app: FastifyInstance, services: Services): void {
   app.decorateRequest('caller', undefined);
-  app.decorateRequest('keyId', undefined);
+  app.decorateRequest('apiKey', undefined);
   app.decorateRequest('userId', undefined);
   const handlers = handlersOf(services) as Readonly<Record<RouteName, AnyHandler>>;
   const names = Object.keys(ENDPOINTS) as RouteName[];
@@ -69,6 +71,7 @@ function addRoute(app: FastifyInstance, services: Services, audit: Audit, name: 
       done();
     },
     handler: async (request, reply) => {
+      refuseEnded(request, services);
       const answer = await handler({ ...read(request), caller: request.caller, request, reply });
       if (audited) await audit.done(name, spec, request, answer);
       if (reply.sent) return reply;
@@ -80,10 +83,15 @@ function addRoute(app: FastifyInstance, services: Services, audit: Audit, name: 
 /** Lets in a caller within its limits and with the route's permission. */
 function admit(request: FastifyRequest, { stores, limits }: Services, spec: RouteSpec): void {
   const key = authenticate(request.raw, stores.keys, Date.now());
-  request.keyId = key.keyId;
+  request.apiKey = key;
   limits.take(key, performance.now());
   request.caller = callerOf(key);
   authorize(request.caller, spec);
+}
+
+/** A body may be long in coming: what was revoked meanwhile does nothing any more. */
+function refuseEnded({ apiKey }: FastifyRequest, { stores }: Services): void {
+  if (apiKey !== undefined && !stores.keys.stillHolds(apiKey, Date.now())) throw unauthorized();
 }
 
 /** A bearer token, and no other credential. */

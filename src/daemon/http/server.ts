@@ -167,6 +167,6 @@ const requestFields = (request: FastifyRequest, reply: FastifyReply) => ({
   path: pathOf(request).slice(0, 200),
   status: reply.statusCode,
   ms: Math.round(reply.elapsedTime * 10) / 10,
-  ...(request.keyId === undefined ? {} : { keyId: request.keyId }),
+  ...(request.apiKey === undefined ? {} : { keyId: request.apiKey.keyId }),
   ...(request.userId === undefined ? {} : { userId: request.userId }),
 });

@@ -21,6 +21,7 @@ const STALLED_BEATS = 8;
 export class Streams {
   readonly #log: { warn(fields: object, message: string): void };
   readonly #open = new Map<AbortController, Caller | undefined>();
+  #streams = 0;
   readonly #heartbeatMs: number;
 
   constructor(log: { warn(fields: object, message: string): void }, heartbeatMs = HEARTBEAT_MS) {
@@ -29,7 +30,12 @@ export class Streams {
   }
 
   get open(): number {
-    return this.#open.size;
+    return this.#streams;
+  }
+
+  /** Aborts when the connection closes, the caller's key changes or the daemon stops: for an answer that is long in coming. */
+  whileAdmitted(caller: Caller, reply: FastifyReply): AbortSignal {
+    return this.#admitted(caller, reply).signal;
   }
 
   /** Answers 200 with the messages of `source`; the headers go out at once. HEAD gets the headers alone. */
@@ -39,27 +45,34 @@ export class Streams {
       void reply.header('Content-Type', 'text/event-stream; charset=utf-8').header('Cache-Control', 'no-store').send();
       return;
     }
-    const controller = new AbortController();
-    const events = this.#guarded(source(controller.signal), controller);
     const { caller } = request;
+    const controller = this.#admitted(caller, reply);
+    const events = this.#guarded(source(controller.signal), controller);
     const reader = { stalled: 0 };
     const beats = setInterval(() => {
       if (caller !== undefined && caller.validUntil <= Date.now()) controller.abort();
       else beat(reply.raw, reader);
     }, this.#heartbeatMs);
-    this.#open.set(controller, caller);
+    this.#streams += 1;
     controller.signal.addEventListener('abort', () => {
       clearInterval(beats);
-      this.#open.delete(controller);
+      this.#streams -= 1;
       // A stream that waits for its reader to take more is not asked again: it has to be told.
       void events.return(undefined);
     });
-    reply.raw.once('close', () => controller.abort()).once('error', () => controller.abort());
     keepFromCaches(reply);
     reply.sse(events);
   }
 
-  /** Ends the streams that a key opened, which has changed: its readers come back if they still may. */
+  #admitted(caller: Caller | undefined, reply: FastifyReply): AbortController {
+    const controller = new AbortController();
+    this.#open.set(controller, caller);
+    controller.signal.addEventListener('abort', () => this.#open.delete(controller));
+    reply.raw.once('close', () => controller.abort()).once('error', () => controller.abort());
+    return controller;
+  }
+
+  /** Ends what a key has open, which has changed: its holders come back if they still may. */
   endOf(keyId: string): void {
     for (const [controller, caller] of this.#open) if (caller?.keyId === keyId) controller.abort();
   }

@@ -59,9 +59,15 @@ export class KeyStore {
     const [, keyId = '', secret = ''] = FORMAT.exec(credential) ?? [];
     const record = this.#collections.get<KeyRecord>('keys', keyId);
     const right = timingSafeEqual(hash('sha256', secret, 'buffer'), Buffer.from(record?.hash ?? NOBODYS_HASH, 'hex'));
-    if (!right || record === undefined || record.status !== 'ACTIVE' || isPast(record.expiresAt, now)) return undefined;
+    if (!right || record === undefined || !isValid(record, now)) return undefined;
     this.#used.set(keyId, now);
     return record;
+  }
+
+  /** Whether what was verified a while ago would be verified now. */
+  stillHolds({ keyId, hash }: KeyRecord, now: number): boolean {
+    const record = this.get(keyId);
+    return record !== undefined && record.hash === hash && isValid(record, now);
   }
 
   get(keyId: string): KeyRecord | undefined {
@@ -169,5 +175,8 @@ const newSecret = (): string => randomBytes(32).toString('hex');
 function sha256(text: string): string {
   return hash('sha256', text);
 }
+
+const isValid = ({ status, expiresAt }: KeyRecord, now: number): boolean =>
+  status === 'ACTIVE' && !isPast(expiresAt, now);
 
 const isPast = (time: string | null, now: number): boolean => time !== null && Date.parse(time) <= now;

@@ -94,11 +94,12 @@ async function makeCall(
     const tool = tools.get(toolName);
     if (tool === undefined) throw new WorkError('NO_SUCH_TOOL', `there is no tool '${toolName}' any more`);
     const value = await tool.run(isObject(input) ? input : {}, key);
-    result.output = forModel(typeof value === 'string' ? value : JSON.stringify(value));
+    result.output = forModel(context.masked(typeof value === 'string' ? value : JSON.stringify(value)));
   } catch (error) {
     context.signal.throwIfAborted();
     result.failed = true;
-    result.output = forModel(error instanceof WorkError ? `${error.code}: ${error.message}` : (error as Error).message);
+    const { message } = error as Error;
+    result.output = forModel(context.masked(error instanceof WorkError ? `${error.code}: ${message}` : message));
   }
   const gave = result.failed ? 'failed: ' : 'gave ';
   context.log(

@@ -98,7 +98,7 @@ function contextOf(item: WorkItem, options: AttemptOptions, lines: Lines, mask: 
     await Promise.race([item.record(masked, lines.taken(mask.text)), withdrawn]);
     return masked;
   };
-  return { ...place, signal, idempotencyKey, attempt, progress, record, log: lines.add, settings };
+  return { ...place, signal, idempotencyKey, attempt, progress, record, log: lines.add, masked: mask.text, settings };
 }
 
 /** Rejects when `signal` aborts; nobody needs to wait for it. */

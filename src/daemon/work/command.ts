@@ -129,7 +129,7 @@ async function run(invocation: Invocation, groups: ProcessGroups, context: Execu
   ] as const)
     if (output.dropped() > 0)
       context.log('WARN', `${name}: ${output.dropped()} bytes of ${stream} beyond 1 MiB were dropped`);
-  if (result.exitCode !== 0) throw failed(name, result, stderr.text() || stdout.text());
+  if (result.exitCode !== 0) throw failed(name, result, context.masked(stderr.text() || stdout.text()));
   const json = stdout.dropped() > 0 ? undefined : jsonOf(stdout.text());
   return { exitCode: 0, stdout: stdout.text(), stderr: stderr.text(), ...(json !== undefined && { json }) };
 }

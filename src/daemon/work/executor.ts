@@ -75,6 +75,8 @@ export interface ExecutorContext {
   /** What the agent's tool with this index is, the arguments being variables in it; secrets come in here. */
   readonly tool: (index: number, variables: JsonObject) => JsonObject;
   readonly log: (level: LogLevel, message: string) => void;
+  /** A text without secrets, for what is cut before it is handed on: half a secret is not recognised any more. */
+  readonly masked: (text: string) => string;
   readonly settings: WorkSettings;
 }
 

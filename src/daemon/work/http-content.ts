@@ -23,12 +23,12 @@ export async function contentOf(response: IncomingMessage): Promise<Buffer> {
   return unpacked(response, bytes);
 }
 
-/** The first 200 characters of an error's body, on one line; empty where it is no text. */
-export async function excerpt(response: IncomingMessage): Promise<string> {
+/** The first 200 characters of an error's body, masked and on one line; empty where it is no text. */
+export async function excerpt(response: IncomingMessage, masked: (text: string) => string): Promise<string> {
   const { bytes, complete } = await firstBytes(response, MAX_EXCERPT);
   const plain = complete ? await unpacked(response, bytes).catch(() => Buffer.alloc(0)) : bytes;
   const text = textOf(plain, response.headers['content-type'] ?? '') ?? '';
-  return text
+  return masked(text)
     .replace(/[\s\x00-\x1f\x7f]+/g, ' ')
     .trim()
     .slice(0, EXCERPT_LENGTH);

@@ -29,8 +29,9 @@ const UNSUPPORTED_METHODS = new Set(['CONNECT', 'TRACE']);
  * as JSON, or as form fields when the content type says `application/x-www-form-urlencoded`; text goes out as it is.
  * @throws WorkError HTTP_BAD_URL, HTTP_BAD_METHOD, HTTP_BAD_HEADER, each naming the node.
  */
-export function requestOf(input: JsonObject, { nodeId, idempotencyKey }: ExecutorContext): HttpRequest {
-  const url = urlOf(input['url'], nodeId);
+export function requestOf(input: JsonObject, context: ExecutorContext): HttpRequest {
+  const { nodeId, idempotencyKey } = context;
+  const url = urlOf(input['url'], context);
   if (isObject(input['query'])) for (const [name, value] of pairs(input['query'])) url.searchParams.append(name, value);
   const headers = headersOf(input['headers'], nodeId);
   addCredentials(headers, url);
@@ -50,13 +51,15 @@ export function shown(url: URL): string {
   return `${url.protocol}//${url.host}${url.pathname}${url.search === '' ? '' : '?…'}`;
 }
 
+type UrlContext = Pick<ExecutorContext, 'nodeId' | 'masked'>;
+
 /** `text`, which may be relative to `base`, as an http or https URL. */
-export function urlOf(text: Json | undefined, nodeId: string, base?: URL): URL {
+export function urlOf(text: Json | undefined, { nodeId, masked }: UrlContext, base?: URL): URL {
   const url = typeof text === 'string' ? parsed(text, base) : undefined;
   if (url === undefined)
     throw new WorkError(
       'HTTP_BAD_URL',
-      `node '${nodeId}': '${clipped(text)}' is no URL; write it like https://example.com/path`,
+      `node '${nodeId}': '${clipped(masked(asText(text ?? '')))}' is no URL; write it like https://example.com/path`,
     );
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new WorkError(
@@ -74,10 +77,7 @@ function parsed(text: string, base: URL | undefined): URL | undefined {
   }
 }
 
-const clipped = (text: Json | undefined): string =>
-  asText(text ?? '')
-    .split('?')[0]
-    ?.slice(0, 200) ?? '';
+const clipped = (text: string): string => text.split('?')[0]?.slice(0, 200) ?? '';
 
 function methodOf(value: Json | undefined, nodeId: string): string {
   const method = typeof value === 'string' ? value.toUpperCase() : 'GET';

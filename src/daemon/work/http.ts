@@ -54,7 +54,7 @@ async function call(first: HttpRequest, connections: Connections, context: Execu
         'HTTP_TOO_MANY_REDIRECTS',
         `${first.method} ${shown(first.url)} was redirected more than ${MAX_REDIRECTS} times`,
       );
-    request = redirected(request, status, urlOf(location, context.nodeId, request.url));
+    request = redirected(request, status, urlOf(location, context, request.url));
   }
 }
 
@@ -128,7 +128,7 @@ async function finish(request: HttpRequest, response: IncomingMessage, context: 
   const status = response.statusCode ?? 0;
   try {
     if (status < 400) return resultOf(response, await contentOf(response), name(request), context.log);
-    const why = await excerpt(response);
+    const why = await excerpt(response, context.masked);
     const answered = `${name(request)} answered ${status} ${response.statusMessage ?? ''}`.trim();
     throw new WorkError(`HTTP_${status}`, why === '' ? answered : `${answered}: ${why}`);
   } catch (error) {

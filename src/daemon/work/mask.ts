@@ -12,7 +12,7 @@ export interface Mask {
   value(value: Json): Json;
 }
 
-/** Replaces secret values by `***`, also in the encodings that HTTP, JSON and base64 give them (decisions §4). */
+/** Replaces secret values by `***`, also in the encodings that URLs, JSON, HTML, base64 and hexadecimal give them (decisions §4). */
 export function createMask(secrets: readonly string[]): Mask {
   const present = secrets.filter((secret) => secret !== '');
   if (present.length === 0) return { text: (text) => text, value: (value) => value };
@@ -32,22 +32,63 @@ export function createMask(secrets: readonly string[]): Mask {
 }
 
 function insidePattern(secrets: readonly string[]): RegExp {
-  const needles = new Set(secrets.filter((secret) => secret.length >= SHORTEST_INSIDE).flatMap(forms));
+  const long = secrets.filter((secret) => secret.length >= SHORTEST_INSIDE);
+  const needles = new Set([...long.flatMap(forms).map(literal), ...long.map(inUrl)]);
   // The longest first, so that a form is not torn by a shorter one inside it.
   const ordered = [...needles].sort((a, b) => b.length - a.length);
-  const escaped = ordered.map((needle) => needle.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
-  return escaped.length === 0 ? /(?!)/g : new RegExp(escaped.join('|'), 'g');
+  return ordered.length === 0 ? /(?!)/g : new RegExp(ordered.join('|'), 'g');
 }
 
+const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+
+/** A pattern: which characters are escaped differs with the place in a URL, and with who writes it. */
+const inUrl = (secret: string): string =>
+  [...wellFormed(secret)]
+    .map((character) => {
+      if (/[A-Za-z0-9]/.test(character)) return character;
+      const escaped = Buffer.from(character)
+        .toString('hex')
+        .replace(/../g, (byte) => `%${eitherCase(byte)}`);
+      return `(?:${literal(character)}|${escaped}${character === ' ' ? '|\\+' : ''})`;
+    })
+    .join('');
+
+const eitherCase = (hex: string): string => hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+
+const wellFormed = (secret: string): string => Buffer.from(secret).toString();
+
 function forms(secret: string): string[] {
-  const wellFormed = Buffer.from(secret).toString();
-  const percent = encodeURIComponent(wellFormed);
-  const lowerPercent = percent.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
-  const form = new URLSearchParams([['', wellFormed]]).toString().slice(1);
-  const inJson = JSON.stringify(secret).slice(1, -1);
   const lines = secret.split(/\r?\n/).filter((line) => line.length >= SHORTEST_LINE);
-  return [secret, percent, lowerPercent, form, inJson, ...lines, ...base64Forms(secret)];
+  const hex = Buffer.from(secret).toString('hex');
+  return [secret, ...lines, ...jsonForms(secret), ...htmlForms(secret), ...base64Forms(secret), hex, hex.toUpperCase()];
 }
+
+/** As writers of JSON escape it that keep to ASCII, to what may stand in HTML, or to neither; with and without `\/`. */
+function jsonForms(secret: string): string[] {
+  const plain = JSON.stringify(secret).slice(1, -1);
+  const forms = [plain, ...[/[^\x00-\x7f]/g, /[^\x00-\x7f]|[<>&']/g].map((those) => plain.replace(those, codeUnit))];
+  return forms.flatMap((form) => [form, form.replaceAll('/', '\\/')]);
+}
+
+const codeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+const htmlForms = (secret: string): string[] =>
+  HTML_QUOTES.map((quotes) => secret.replace(/[&<>"']/g, entityIn(quotes)));
+
+/** How writers of HTML escape the two quotes. */
+const HTML_QUOTES: readonly Readonly<Record<string, string>>[] = [
+  {},
+  { '"': '&quot;' },
+  { '"': '&quot;', "'": '&#39;' },
+  { '"': '&quot;', "'": '&#x27;' },
+  { '"': '&#34;', "'": '&#39;' },
+];
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+const entityIn =
+  (quotes: Readonly<Record<string, string>>) =>
+  (character: string): string =>
+    ENTITIES[character] ?? quotes[character] ?? character;
 
 /**
  * The base64 text of a secret by itself, and the part of it that stays the same when one or two bytes (or any number

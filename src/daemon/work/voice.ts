@@ -87,7 +87,7 @@ async function speakHere(
     if (ended.exitCode !== 0)
       throw new WorkError(
         'AI_ERROR',
-        `espeak-ng failed: ${ended.stderr.slice(-MAX_REASON) || `exit code ${ended.exitCode}`}`,
+        `espeak-ng failed: ${context.masked(ended.stderr).slice(-MAX_REASON) || `exit code ${ended.exitCode}`}`,
       );
     return await kept(files, { name: 'speech.wav', contentType: 'audio/wav' }, createReadStream(path), context);
   } finally {
@@ -149,17 +149,16 @@ async function send(
     if (answer.ok) return answer;
     throw {
       statusCode: answer.status,
-      message: await reasonIn(answer),
+      message: reasonIn(await answer.text()),
       responseHeaders: Object.fromEntries(answer.headers),
     };
   } catch (error) {
     context.signal.throwIfAborted();
-    throw failureOf(error, endpoint);
+    throw failureOf(error, endpoint, context);
   }
 }
 
-async function reasonIn(answer: Response): Promise<string> {
-  const text = (await answer.text()).slice(0, MAX_REASON);
+function reasonIn(text: string): string {
   try {
     const { error } = JSON.parse(text) as { readonly error?: { readonly message?: string } | string };
     return (typeof error === 'string' ? error : error?.message) ?? text;
@@ -185,7 +184,7 @@ async function kept(
     const { code, message } = error as { readonly code?: string; readonly message: string };
     if (code === 'PAYLOAD_TOO_LARGE') throw new WorkError('VOICE_TOO_LARGE', message);
     if (endpoint === undefined || (error as Error).name === 'StorageError') throw error;
-    throw failureOf(error, endpoint);
+    throw failureOf(error, endpoint, context);
   }
 }
 

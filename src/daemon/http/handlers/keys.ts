@@ -1,3 +1,4 @@
+import { permissionsOf, type Role } from '../../../contract/permissions.ts';
 import type { Body, Key, NewKey } from '../../../contract/types.ts';
 import { parseDate } from '../../../engine/time.ts';
 import { type Caller, organizationFilter, organizationFor } from '../../auth/caller.ts';
@@ -23,7 +24,7 @@ export function keyHandlers({ stores, limits }: Services): Handlers<Names> {
       // Only a system-level caller may leave the organization open, and so make a key that is bound to none.
       const unbound = caller.organizationId === undefined && (asked === undefined || asked === null);
       const organizationId = unbound ? null : organizationFor(caller, asked, organizations);
-      checkRoles(body.roles, organizationId);
+      checkRoles(caller, body.roles, organizationId);
       const expiry = expiresAt === undefined ? {} : { expiresAt: futureOf(expiresAt) };
       const fresh = await keys.create({ ...rest, ...expiry, organizationId }, Date.now());
       void reply.code(201);
@@ -37,7 +38,7 @@ export function keyHandlers({ stores, limits }: Services): Handlers<Names> {
       if (body.status !== undefined && body.status !== 'ACTIVE') refuseOwn(caller, key, 'switch off');
       if (body.roles !== undefined) {
         refuseOwn(caller, key, 'change the roles of');
-        checkRoles(body.roles, key.organizationId);
+        checkRoles(caller, body.roles, key.organizationId);
       }
       return shown(keys, await keys.update(key.keyId, changesOf(body)));
     },
@@ -50,8 +51,12 @@ export function keyHandlers({ stores, limits }: Services): Handlers<Names> {
       return undefined;
     },
 
-    rotateKey: async ({ caller, params }) =>
-      shownOnce(keys, await keys.rotate(known(keys, caller, params.keyId).keyId)),
+    async rotateKey({ caller, params }) {
+      const key = known(keys, caller, params.keyId);
+      // Who gets the secret gets the roles.
+      checkRoles(caller, key.roles, key.organizationId);
+      return shownOnce(keys, await keys.rotate(key.keyId));
+    },
   };
 }
 
@@ -69,10 +74,15 @@ function refuseOwn(caller: Caller, key: KeyRecord, doing: string): void {
     throw new Refusal('CONFLICT', `A key cannot ${doing} itself: use another key with API_KEY_MANAGE.`);
 }
 
-/** `system` is the role of keys that belong to no organization. */
-function checkRoles(roles: readonly string[], organizationId: string | null): void {
+/** Nobody gives more than they have; `system` is the role of keys that belong to no organization. */
+function checkRoles({ permissions }: Caller, roles: readonly Role[], organizationId: string | null): void {
   if (organizationId !== null && roles.includes('system'))
     throw new Refusal('FORBIDDEN', 'The role system is for system-level keys: only such a key can make one.');
+  if (![...permissionsOf(roles)].every((permission) => permissions.has(permission)))
+    throw new Refusal(
+      'FORBIDDEN',
+      'A key with the role system is given by callers alone who have that role themselves.',
+    );
 }
 
 function changesOf({ expiresAt, ...rest }: Body<'updateKey'>) {

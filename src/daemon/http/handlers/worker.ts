@@ -8,18 +8,16 @@ type Names = 'pollTask' | 'keepTask' | 'completeTask' | 'failTask';
 const MAX_WAIT_SECONDS = 30;
 const leaseSeconds = LEASE_MS / 1000;
 
-export function workerHandlers({ workers, stores }: Services): Handlers<Names> {
+export function workerHandlers({ workers, stores, streams }: Services): Handlers<Names> {
   return {
     async pollTask({ caller, body, reply }) {
       const request = {
         handlers: body.handlers,
         organizationId: organizationFilter(caller, body.organizationId, stores.organizations),
         environment: body.environment,
-        maxWait: (body.maxWait ?? MAX_WAIT_SECONDS) * 1000,
+        maxWait: Math.min((body.maxWait ?? MAX_WAIT_SECONDS) * 1000, caller.validUntil - Date.now()),
       };
-      const gone = new AbortController();
-      reply.raw.once('close', () => gone.abort());
-      const task = await workers.poll(request, gone.signal);
+      const task = await workers.poll(request, streams.whileAdmitted(caller, reply));
       return task === undefined ? undefined : { task: { ...task, leaseSeconds } };
     },
 

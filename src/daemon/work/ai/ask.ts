@@ -42,7 +42,7 @@ export async function ask(endpoint: Endpoint, question: Question, context: Execu
     return await streamed(endpoint, question, context, limit);
   } catch (error) {
     context.signal.throwIfAborted();
-    throw failureOf(limit.signal.aborted ? limit.signal.reason : error, endpoint);
+    throw failureOf(limit.signal.aborted ? limit.signal.reason : error, endpoint, context);
   }
 }
 

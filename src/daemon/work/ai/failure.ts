@@ -1,4 +1,4 @@
-import { WorkError } from '../executor.ts';
+import { type ExecutorContext, WorkError } from '../executor.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** The part of the SDK's errors that tells what went wrong. */
@@ -19,10 +19,14 @@ const FINAL = new Set([400, 401, 403, 404, 413, 422]);
  * An error of a provider as a node's error: AI_UNREACHABLE, AI_RATE_LIMITED, or AI_ERROR with what the provider said. Its key
  * never shows.
  */
-export function failureOf(error: unknown, { name, baseURL, key }: Endpoint): WorkError {
+export function failureOf(
+  error: unknown,
+  { name, baseURL, key }: Endpoint,
+  { masked }: Pick<ExecutorContext, 'masked'>,
+): WorkError {
   if (error instanceof WorkError) return error;
   const { statusCode, message = '', responseHeaders } = error as CallError;
-  const said = hidden(message, key).slice(0, MAX_REASON);
+  const said = masked(hidden(message, key)).slice(0, MAX_REASON);
   const provider = `the AI provider '${name}'`;
   if (statusCode === 429) {
     const wait = responseHeaders?.['retry-after'];
