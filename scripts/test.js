@@ -1,10 +1,11 @@
 // Runs the tests with tap; prints a line for each file, failures in full, and closes with `N passed, N failed`.
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-// In a fresh clone tap would settle its plugins only for the second run, and compile each file of the first one itself.
-if (!existsSync('.tap/plugins'))
+// As installed, tap would take its TypeScript plugin out only for the second run, and compile each file of the first one.
+const PLUGINS = 'node_modules/@tapjs/test/test-built/dist/esm/index.js';
+if (!existsSync(PLUGINS) || readFileSync(PLUGINS, 'utf8').includes('@tapjs/typescript'))
   spawnSync(process.execPath, ['node_modules/.bin/tap', 'build'], { stdio: ['ignore', 'ignore', 'inherit'] });
 
 const tap = spawn(process.execPath, ['node_modules/.bin/tap', 'run', '--reporter=tap', ...process.argv.slice(2)], {

@@ -12,7 +12,7 @@ import { SHORT, shortFlow, WAITING, waitingFlow } from './server.ts';
 
 process.env['WFX_KEYCHAIN'] = 'off';
 t.setTimeout(240_000);
-const MAIN = 'src/daemon/main.ts';
+const DAEMON = 'dist/daemon.js';
 
 interface Ready {
   readonly ready: boolean;
@@ -27,8 +27,8 @@ interface Running {
 }
 
 function spawned(t: Test, home: string, flags: readonly string[]): ChildProcess {
-  const child = fork(MAIN, ['--port', '0', ...flags], {
-    execArgv: ['--import=tsx'],
+  const child = fork(DAEMON, ['--port', '0', ...flags], {
+    execArgv: [],
     env: { ...process.env, WFX_HOME: home },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
@@ -234,7 +234,7 @@ t.test('what keeps a daemon from starting is one sentence', async (t) => {
 
 t.test('--ready-fd gets one line of JSON', async (t) => {
   const home = tempFolder(t);
-  const child = spawn(process.execPath, ['--import=tsx', MAIN, '--port', '0', '--ready-fd', '3'], {
+  const child = spawn(process.execPath, [DAEMON, '--port', '0', '--ready-fd', '3'], {
     env: { ...process.env, WFX_HOME: home },
     stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
   });

@@ -6,7 +6,7 @@ import { Client } from '../../src/client/client.ts';
 import { readCredential } from '../../src/secrets/index.ts';
 import { type Live, runsOf } from './live.ts';
 
-const MAIN = resolve(import.meta.dirname, '../../src/daemon/main.ts');
+const DAEMON = resolve(import.meta.dirname, '../../dist/daemon.js');
 
 export interface Process extends ReturnType<typeof runsOf> {
   readonly url: string;
@@ -16,7 +16,7 @@ export interface Process extends ReturnType<typeof runsOf> {
 
 /** A daemon in a process of its own, that can be killed; another one on the same home takes over. */
 export async function daemonProcess(t: Test, home: string, flags: readonly string[] = []): Promise<Process> {
-  const args = ['--import=tsx', MAIN, '--port', '0', '--data-dir', home, ...flags];
+  const args = [DAEMON, '--port', '0', '--data-dir', home, ...flags];
   const env = { ...process.env, WFX_HOME: home, WFX_KEYCHAIN: 'off' };
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   t.teardown(() => kill(child));

@@ -6,18 +6,33 @@ import type { Json, JsonObject } from '../../../engine/json.ts';
 export type Check = (value: Json) => string | undefined;
 
 /** A schema and its patterns come from a flow, and values from anybody: neither may keep the daemon busy. */
-const LONGEST_MS = 250;
+const LONGEST_MS = 1000;
 const MAX_PROBLEMS = 5;
+
+const OPTIONS = { strict: false, allErrors: true, validateFormats: false, logger: false } as const;
+/** Knows what a schema is, which takes it a while to learn. */
+let schemas: Ajv2020 | undefined;
 
 /** A check by a JSON Schema (draft 2020-12; formats are not checked). Throws with one sentence where the schema is wrong. */
 export async function checkBy(schema: JsonObject): Promise<Check> {
   const { Ajv2020: Ajv } = await import('ajv/dist/2020.js');
-  const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false, logger: false });
-  const validate = bounded(() => ajv.compile(schema as object));
+  schemas ??= knowing(new Ajv(OPTIONS));
+  const known = schemas;
+  const ajv = new Ajv({ ...OPTIONS, validateSchema: false });
+  const validate = bounded(() => {
+    if (known.validateSchema(schema as object) !== true)
+      throw new Error(known.errorsText(known.errors, { dataVar: 'the schema' }));
+    return ajv.compile(schema as object);
+  });
   return (value) => {
     if (bounded(() => validate(value))) return undefined;
     return problemsOf(validate.errors ?? []);
   };
+}
+
+function knowing(ajv: Ajv2020): Ajv2020 {
+  ajv.validateSchema({});
+  return ajv;
 }
 
 type Problems = NonNullable<Ajv2020['errors']>;
@@ -34,7 +49,7 @@ function problemsOf(errors: Problems): string {
 
 const act = new Script('act()');
 
-/** Runs `task` for a quarter of a second at most, also where it is stuck in a regular expression. */
+/** Runs `task` for a second at most, also where it is stuck in a regular expression. */
 function bounded<T>(task: () => T): T {
   let result: T | undefined;
   const context = createContext({
