@@ -100,14 +100,6 @@ async function frames(count: number, columns: number, rows: number): Promise<Rec
       return true;
     },
   }) as unknown as WriteStream;
-  const stdin = Object.assign(new EventEmitter(), {
-    isTTY: true,
-    setRawMode() {},
-    ref() {},
-    unref() {},
-    setEncoding() {},
-    read: () => null,
-  });
   const client = clientOf(count);
   globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;
@@ -123,7 +115,6 @@ async function frames(count: number, columns: number, rows: number): Promise<Rec
   const stdout = new Frames(terminal, prepared) as unknown as NodeJS.WriteStream;
   const ink = render(createElement(PreparedLines, { value: prepared }, createElement(Shell, { app })), {
     stdout,
-    stdin: stdin as unknown as NodeJS.ReadStream,
     debug: true,
     patchConsole: false,
     exitOnCtrlC: false,

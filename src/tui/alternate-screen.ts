@@ -1,12 +1,12 @@
 import { writeSync } from 'node:fs';
 
-/** The second screen of a terminal; 1007 lets the mouse wheel send arrow keys there. */
-const ENTER = '\u001b[?1049h\u001b[?1007h\u001b[2J\u001b[H\u001b[?25l';
-const LEAVE = '\u001b[?1007l\u001b[?25h\u001b[?1049l';
+/** The second screen of a terminal; 1007 lets the mouse wheel send arrow keys there, 2004 sets what is pasted apart. */
+const ENTER = '\u001b[?1049h\u001b[?1007h\u001b[?2004h\u001b[2J\u001b[H\u001b[?25l';
+const LEAVE = '\u001b[?2004l\u001b[?1007l\u001b[?25h\u001b[?1049l';
 
 /**
- * Takes the terminal over and gives what gives it back, once, whatever happens: at a normal end, at a crash, and at a
- * signal that ends the process.
+ * Takes the terminal over and gives what gives it back, once, whatever happens: at a normal end, at a crash before its
+ * error is printed, and at a signal that ends the process.
  */
 export function enterAlternateScreen(fd: number): () => void {
   writeSync(fd, ENTER);
@@ -15,6 +15,7 @@ export function enterAlternateScreen(fd: number): () => void {
     if (!entered) return;
     entered = false;
     process.off('exit', leave);
+    process.off('uncaughtExceptionMonitor', leave);
     for (const [signal, onSignal] of handlers) process.off(signal, onSignal);
     try {
       writeSync(fd, LEAVE);
@@ -31,5 +32,6 @@ export function enterAlternateScreen(fd: number): () => void {
     return [signal, onSignal] as const;
   });
   process.on('exit', leave);
+  process.on('uncaughtExceptionMonitor', leave);
   return leave;
 }

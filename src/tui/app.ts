@@ -18,6 +18,8 @@ export interface AppOptions {
   /** Where the daemon is, as the header says it. */
   readonly place: string;
   readonly exit: () => void;
+  /** Gives the terminal back until the user comes back. */
+  readonly suspend?: () => void;
 }
 interface Message {
   readonly tone: Tone;
@@ -35,6 +37,7 @@ export class App {
   readonly place: string;
   readonly live: Live;
   readonly #exit: () => void;
+  readonly #suspend: () => void;
   readonly #stack: Screen[] = [];
   #dialog: Panel | undefined;
   prompt: Prompt | undefined;
@@ -43,12 +46,13 @@ export class App {
   #gathering: NodeJS.Timeout | undefined;
   #version = 0;
 
-  constructor({ client, settings, readOnly, place, exit }: AppOptions) {
+  constructor({ client, settings, readOnly, place, exit, suspend = () => undefined }: AppOptions) {
     this.client = client;
     this.settings = settings;
     this.readOnly = readOnly;
     this.place = place;
     this.#exit = exit;
+    this.#suspend = suspend;
     this.live = new Live(client, {
       changed: () => this.changed(),
       reconnected: () => this.#top.refresh?.(),
@@ -114,6 +118,7 @@ export class App {
 
   #take(key: Key): void {
     if (key.name === 'ctrl+c') return this.quit();
+    if (key.name === 'ctrl+z') return this.#suspend();
     if (this.prompt !== undefined) return this.prompt.key(key);
     this.message = undefined;
     if (this.panel.type?.(key) === true) return;
@@ -138,6 +143,7 @@ export class App {
       ...(this.#stack.length > 1 ? [{ keys: ['escape', 'backspace'], does: 'back', run: () => this.back() }] : []),
       { keys: ['q'], does: this.#stack.length > 1 ? 'back' : 'quit', quiet: true, run: () => this.#leave() },
       { keys: ['ctrl+r'], does: 'refresh', quiet: true, run: () => this.#top.refresh?.() },
+      { keys: ['ctrl+z'], does: 'suspend', quiet: true, run: () => this.#suspend() },
       { keys: ['ctrl+c'], does: 'quit', quiet: true, run: () => this.quit() },
     ];
   }

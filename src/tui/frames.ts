@@ -37,10 +37,15 @@ export class Frames extends EventEmitter {
 
   /** What a terminal makes of its old lines at a new size is not known: everything is drawn again. */
   readonly #onResize = (): void => {
-    this.#shown = [];
-    this.#terminal.write('\u001b[2J');
+    this.forget();
     this.emit('resize');
   };
+
+  /** The terminal shows something else by now: the next frame is drawn whole. */
+  forget(): void {
+    this.#shown = [];
+    this.#terminal.write('\u001b[2J');
+  }
 
   write(frame: string): boolean {
     if (this.#closed) return true;

@@ -1,8 +1,6 @@
-import type { Key as InkKey } from 'ink';
-
 /** One key as it was pressed. */
 export interface Key {
-  /** `up`, `enter`, `ctrl+d`, `shift+tab`, or the character itself. */
+  /** `up`, `enter`, `ctrl+d`, `shift+tab`, `paste`, or the character itself. */
   readonly name: string;
   /** What it types; empty for keys that type nothing. */
   readonly text: string;
@@ -18,46 +16,6 @@ export interface Binding {
   /** Changes something: gone with --read-only. */
   readonly changes?: boolean;
   readonly run: () => void;
-}
-
-const NAMED: readonly (readonly [keyof InkKey, string])[] = [
-  ['upArrow', 'up'],
-  ['downArrow', 'down'],
-  ['leftArrow', 'left'],
-  ['rightArrow', 'right'],
-  ['pageUp', 'pageup'],
-  ['pageDown', 'pagedown'],
-  ['home', 'home'],
-  ['end', 'end'],
-  ['return', 'enter'],
-  ['escape', 'escape'],
-  ['backspace', 'backspace'],
-];
-
-/** The keys in what the terminal sent at once: fast typing and pasting arrive as one piece. */
-export function keysIn(input: string, key: InkKey): readonly Key[] {
-  const named = NAMED.find(([flag]) => key[flag] === true);
-  if (named !== undefined) return [{ name: named[1], text: '' }];
-  if (key.tab) return [{ name: key.shift ? 'shift+tab' : 'tab', text: '' }];
-  // Most terminals send DEL for the backspace key; Ink calls both of them delete.
-  if (key.delete) return [{ name: 'backspace', text: '' }];
-  if (key.ctrl) return [{ name: `ctrl+${input}`, text: '' }];
-  return [...input].map(character);
-}
-
-const CONTROLS: Readonly<Record<string, string>> = {
-  '\r': 'enter',
-  '\n': 'enter',
-  '\t': 'tab',
-  '\u007f': 'backspace',
-  '\b': 'backspace',
-  '\u001b': 'escape',
-};
-
-function character(text: string): Key {
-  const control = CONTROLS[text];
-  if (control !== undefined) return { name: control, text: '' };
-  return text < ' ' ? { name: `ctrl+${String.fromCharCode(text.charCodeAt(0) + 96)}`, text: '' } : { name: text, text };
 }
 
 const SHOWN: Readonly<Record<string, string>> = {

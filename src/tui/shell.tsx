@@ -1,9 +1,9 @@
-import { Box, useInput, useStdout } from 'ink';
+import { Box, useStdout } from 'ink';
 import { type ReactElement, useEffect, useState, useSyncExternalStore } from 'react';
 import { plain } from '../client/index.ts';
 import { widthOf } from '../terminal/width.ts';
 import type { App } from './app.ts';
-import { keysIn, shownKey } from './keys.ts';
+import { shownKey } from './keys.ts';
 import { betweenEnds, lineOf, type Span } from './line.ts';
 import type { Size } from './panel.ts';
 import { Lines } from './parts/lines.tsx';
@@ -16,9 +16,6 @@ const SMALLEST: Size = { width: 40, height: 10 };
 export function Shell({ app, size: fixed }: { readonly app: App; readonly size?: Size }): ReactElement {
   useSyncExternalStore(app.watch, app.version);
   const terminal = useTerminalSize();
-  useInput((input, key) => {
-    for (const one of keysIn(input, key)) app.key(one);
-  });
   useSeconds(app);
   const size = fixed ?? terminal;
   const { width, height } = size;

@@ -3,6 +3,7 @@ import type { Client } from '../client/index.ts';
 import { enterAlternateScreen } from './alternate-screen.ts';
 import { App } from './app.ts';
 import { Frames } from './frames.ts';
+import { rawKeys } from './keyboard.ts';
 import { Prepared, PreparedLines } from './prepared.ts';
 import { Settings } from './settings.ts';
 import { Shell } from './shell.tsx';
@@ -23,12 +24,37 @@ export interface TuiOptions {
 /** Runs the app on the terminal of this process until the user leaves it. Rejects with what broke it. */
 export async function runTui({ client, home, env, place, readOnly, screen, theme }: TuiOptions): Promise<void> {
   const settings = new Settings(home, env, theme);
-  const leave = enterAlternateScreen(process.stdout.fd);
-  const app = new App({ client, settings, readOnly, place, exit: () => ink.unmount() });
-  if (settings.problem !== undefined) app.say(settings.problem, 'bad');
-  app.start(screen);
   const prepared = new Prepared();
   const frames = new Frames(process.stdout, prepared);
+  const app = new App({
+    client,
+    settings,
+    readOnly,
+    place,
+    exit: () => ink.unmount(),
+    suspend: () => {
+      give();
+      process.kill(0, 'SIGTSTP');
+      // Where nobody could bring it back, the signal does nothing.
+      take();
+    },
+  });
+  let leave = enterAlternateScreen(process.stdout.fd);
+  let release = rawKeys(process.stdin, (key) => app.key(key));
+  const give = (): void => {
+    release();
+    leave();
+  };
+  const take = (): void => {
+    give();
+    leave = enterAlternateScreen(process.stdout.fd);
+    release = rawKeys(process.stdin, (key) => app.key(key));
+    frames.forget();
+    app.changed();
+  };
+  process.on('SIGCONT', take);
+  if (settings.problem !== undefined) app.say(settings.problem, 'bad');
+  app.start(screen);
   const stdout = frames as unknown as NodeJS.WriteStream;
   const ink = render(
     <PreparedLines value={prepared}>
@@ -39,8 +65,9 @@ export async function runTui({ client, home, env, place, readOnly, screen, theme
   try {
     await ink.waitUntilExit();
   } finally {
+    process.off('SIGCONT', take);
     frames.close();
     app.stop();
-    leave();
+    give();
   }
 }

@@ -29,7 +29,7 @@ export class TextField {
 
   /** True when the key was for the text. */
   type({ name, text }: Key): boolean {
-    if (text !== '') return this.#insert(text);
+    if (text !== '') return this.#insert(this.#writable(text));
     const edit = EDITS[name];
     if (edit !== undefined) {
       [this.#characters, this.#at] = edit(this.#characters, this.#at);
@@ -40,9 +40,18 @@ export class TextField {
     return (name === 'up' && this.#toLine(-1)) || (name === 'down' && this.#toLine(1));
   }
 
+  /** Typed or pasted text as it may stand here: without codes, and on one line where there is but one. */
+  #writable(text: string): string {
+    const clean = text.replace(/\r\n?/g, '\n').replace(/[\0-\x08\x0b-\x1f\x7f]/g, '');
+    return this.#lines ? clean : clean.replace(/\n+$/, '').replace(/[\n\t]/g, ' ');
+  }
+
+  /** What comes in may be one character with what stands before it: parts of an emoji, and accents, come one by one. */
   #insert(text: string): boolean {
-    this.#characters.splice(this.#at, 0, text);
-    this.#at += 1;
+    const before = Math.max(0, this.#at - 1);
+    const written = characters(this.#characters.slice(before, this.#at).join('') + text);
+    this.#characters.splice(before, this.#at - before, ...written);
+    this.#at = before + written.length;
     return true;
   }
 
@@ -60,13 +69,18 @@ export class TextField {
 
   /** The lines as they are shown, cut to `width` around the cursor, at most `height` of them. */
   view(paint: Paint, width: number, height: number, focused: boolean): readonly string[] {
-    const before = this.#characters.slice(0, this.#at).join('').split('\n');
-    const cursorLine = before.length - 1;
-    const lines = this.text.split('\n');
-    const top = Math.max(0, Math.min(cursorLine - height + 1, lines.length - height));
+    const lines: string[][] = [[]];
+    let cursor = { line: 0, column: 0 };
+    for (const [i, one] of [...this.#characters, ''].entries()) {
+      const line = lines.at(-1) as string[];
+      if (i === this.#at) cursor = { line: lines.length - 1, column: line.length };
+      if (one === '\n') lines.push([]);
+      else if (one !== '') line.push(one);
+    }
+    const top = Math.max(0, Math.min(cursor.line - height + 1, lines.length - height));
     return lines.slice(top, top + height).map((line, i) => {
-      const here = focused && top + i === cursorLine;
-      return shownLine(paint, line, here ? characters(before.at(-1) ?? '').length : undefined, width);
+      const here = focused && top + i === cursor.line;
+      return shownLine(paint, line, here ? cursor.column : undefined, width);
     });
   }
 }
@@ -90,27 +104,35 @@ const EDITS: Readonly<Record<string, Edit>> = {
   end: (all) => [all, all.length],
   'ctrl+e': (all) => [all, all.length],
   backspace: (all, at) => (at === 0 ? [all, 0] : [without(all, at - 1, at), at - 1]),
+  delete: (all, at) => [without(all, at, at + 1), at],
   'ctrl+u': (all, at) => [all.slice(at), 0],
   'ctrl+k': (all, at) => [all.slice(0, at), at],
   'ctrl+w': (all, at) => [without(all, wordStart(all, at), at), wordStart(all, at)],
 };
 
-function shownLine(paint: Paint, line: string, cursor: number | undefined, width: number): string {
-  const all = characters(line).map((one) => plain(one));
-  if (cursor === undefined) return filled(all.join(''), width);
-  let start = 0;
-  while (widthOf(all.slice(start, cursor).join('')) > width - 1) start += 1;
-  const before = all.slice(start, cursor).join('');
-  const under = all[cursor] ?? ' ';
-  const room = width - widthOf(before) - widthOf(under);
-  return before + paint('cursor', under) + filled(all.slice(cursor + 1).join(''), Math.max(0, room));
+/** One line's characters, from as far before the cursor as there is room. */
+function shownLine(paint: Paint, line: readonly string[], cursor: number | undefined, width: number): string {
+  if (cursor === undefined) return filled(line, width);
+  const under = plain(line[cursor] ?? ' ');
+  let room = width - widthOf(under);
+  let before = '';
+  for (let i = cursor - 1; i >= 0; i -= 1) {
+    const one = plain(line[i] as string);
+    room -= widthOf(one);
+    if (room < 0) break;
+    before = one + before;
+  }
+  return before + paint('cursor', under) + filled(line.slice(cursor + 1), width - widthOf(before + under));
 }
 
-function filled(text: string, width: number): string {
+function filled(line: readonly string[], width: number): string {
   let shown = '';
-  for (const one of characters(text)) {
-    if (widthOf(shown + one) > width) break;
-    shown += one;
+  let room = width;
+  for (const one of line) {
+    const next = plain(one);
+    if (widthOf(next) > room) break;
+    room -= widthOf(next);
+    shown += next;
   }
-  return shown + ' '.repeat(Math.max(0, width - widthOf(shown)));
+  return shown + ' '.repeat(Math.max(0, room));
 }

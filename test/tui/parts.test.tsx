@@ -1,12 +1,14 @@
+import { EventEmitter } from 'node:events';
 import { render } from 'ink-testing-library';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { Client } from '../../src/client/index.ts';
 import type { Form } from '../../src/engine/form.ts';
 import { widthOf } from '../../src/terminal/width.ts';
 import { App } from '../../src/tui/app.ts';
 import { controlsOf } from '../../src/tui/form/fields.ts';
 import { FormPanel, type Values } from '../../src/tui/form/form-panel.tsx';
-import { keysIn } from '../../src/tui/keys.ts';
+import { listenToKeys } from '../../src/tui/keyboard.ts';
+import type { Key } from '../../src/tui/keys.ts';
 import { betweenEnds, cell, lineOf, wrapped } from '../../src/tui/line.ts';
 import { parseMetrics, Samples } from '../../src/tui/metrics.ts';
 import { sparkline } from '../../src/tui/parts/sparkline.ts';
@@ -24,16 +26,59 @@ import { tempFolder } from '../folder.ts';
 
 const none = painter('mono');
 const plainPaint = (_: unknown, text: string): string => text;
-const inkKey = (changes: object) => changes as Parameters<typeof keysIn>[1];
 
-t.test('what the terminal sends at once is taken apart into keys', async (t) => {
-  const names = (input: string, changes = {}) => keysIn(input, inkKey(changes)).map(({ name }) => name);
-  t.strictSame(names('jjk'), ['j', 'j', 'k']);
-  t.strictSame(names('a\rb'), ['a', 'enter', 'b']);
-  t.strictSame(names('s', { ctrl: true }), ['ctrl+s']);
-  t.strictSame(names('', { tab: true, shift: true }), ['shift+tab']);
-  t.strictSame(names('', { delete: true }), ['backspace']);
-  t.strictSame(names('\u0013'), ['ctrl+s']);
+/** Takes what a terminal sends, and gives the keys in it to `take`. */
+function keyboard(t: Test, take: (key: Key) => void): (text: string) => void {
+  const stdin = new EventEmitter() as NodeJS.ReadStream;
+  t.teardown(listenToKeys(Object.assign(stdin, { resume: () => stdin, pause: () => stdin }), take));
+  return (text) => void stdin.emit('data', Buffer.from(text));
+}
+
+t.test('what the terminal sends is taken apart into keys, and what is pasted stays together', async (t) => {
+  let keys: Key[] = [];
+  const send = keyboard(t, (key) => keys.push(key));
+  const names = (text: string) => {
+    keys = [];
+    send(text);
+    return keys.map(({ name }) => name);
+  };
+  t.strictSame(names('jjK 1?é'), ['j', 'j', 'K', ' ', '1', '?', 'é']);
+  t.strictSame(names('a\rb\n'), ['a', 'enter', 'b', 'enter']);
+  t.strictSame(names('\u0013\u0003\t\u001b[Z'), ['ctrl+s', 'ctrl+c', 'tab', 'shift+tab']);
+  t.strictSame(names('\u007f\u001b[3~\u001b\u007f'), ['backspace', 'delete', 'ctrl+w']);
+  t.strictSame(names('\u001b[A\u001bOB\u001b[6~\u001b[H'), ['up', 'down', 'pagedown', 'home']);
+  t.strictSame(names('\u001b:'), ['escape', ':'], 'an escape that a terminal held back');
+  t.strictSame(
+    names('\u001b[15~\u001b[I\u001b[1;5C').filter((name) => name.length === 1),
+    [],
+    'no text in other keys',
+  );
+  names('\u001b[200~one\r\ntwo\tc y\u001b[201~');
+  t.strictSame(keys, [{ name: 'paste', text: 'one\r\ntwo\tc y' }]);
+});
+
+t.test('pasted text fits the field, and parts of one character become one', async (t) => {
+  const paste = (text: string, options = {}) => {
+    const field = new TextField('', options);
+    field.type({ name: 'paste', text });
+    return field;
+  };
+  t.equal(paste('one\r\ntwo\tthree\u001b\n').text, 'one two three');
+  t.equal(paste('one\r\ntwo\u0007\n', { lines: true }).text, 'one\ntwo\n');
+  const field = new TextField('x');
+  for (const part of '👩‍👩‍👧‍👦e\u0301') field.type({ name: part, text: part });
+  field.type({ name: 'backspace', text: '' });
+  t.equal(field.text, 'x👩‍👩‍👧‍👦');
+  field.type({ name: 'left', text: '' });
+  field.type({ name: 'delete', text: '' });
+  t.equal(field.text, 'x');
+  for (const width of [3, 4, 9]) {
+    const wide = paste('日本語テキスト'.repeat(3));
+    for (let i = 0; i < 21; i += 1) {
+      wide.type({ name: 'left', text: '' });
+      t.equal(widthOf(wide.view(plainPaint, width, 1, true)[0] ?? ''), width);
+    }
+  }
 });
 
 t.test('text is edited by what people see as characters', async (t) => {
@@ -230,19 +275,20 @@ t.test('a form is drawn, answered and submitted as its fields want it', async (t
     return 'Done.';
   };
   app.show(new FormPanel(app, { title: FORM.title, controls: controlsOf(FORM, client), does: 'complete', submit }));
-  const { lastFrame, stdin, unmount } = render(<Shell app={app} size={{ width: 80, height: 30 }} />);
+  const send = keyboard(t, (key) => app.key(key));
+  const { lastFrame, unmount } = render(<Shell app={app} size={{ width: 80, height: 30 }} />);
   t.teardown(unmount);
   const shown = () => (lastFrame() ?? '').replace(/\u001b\[[\d;]*m/g, '');
   const drawn = () => new Promise((wake) => setImmediate(wake));
   await drawn();
   t.match(shown(), /How much\?[\s\S]*Amount \* {2}a number/);
-  stdin.write('2\t');
-  stdin.write('two\t');
-  stdin.write(' \t');
-  stdin.write('\u001b[C');
+  send('2\t');
+  send('two\t');
+  send(' \t');
+  send('\u001b[C');
   await drawn();
   t.match(shown(), /\(•\) two[\s\S]*\[x\] a[\s\S]*February 2028/);
-  stdin.write('\u0013');
+  send('\u0013');
   while (!/Done\./.test(shown())) {
     await new Promise<void>((wake) => app.watch(wake));
     await drawn();
