@@ -39,11 +39,12 @@ const HINTS: Partial<Record<ApiError['code'], string>> = {
 };
 
 function apiFailure(error: ApiError): Failure {
+  const isTold = error.details.length === 1 && error.details.every(({ message }) => error.message.includes(message));
   const details = error.details.map(({ path, message }) => plain(path === '' ? message : `${path}: ${message}`));
   return {
     exit: exitOf(error.status, error.code),
     message: sentence(plain(error.message)),
-    details,
+    details: isTold ? [] : details,
     hint: hintOf(error),
   };
 }

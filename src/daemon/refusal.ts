@@ -18,4 +18,4 @@ export class Refusal extends Error {
 
 /** A field of a body or query that is wrong in itself. */
 export const invalid = (path: string, message: string): Refusal =>
-  new Refusal('VALIDATION_ERROR', `${path}: ${message}.`, { details: [{ path, message }] });
+  new Refusal('VALIDATION_ERROR', `${path} ${message}.`, { details: [{ path, message }] });

@@ -65,6 +65,8 @@ function told(error: SchemaError): [string, string][] {
       return [[path, `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`]];
     case 'pattern':
       return [[path, 'has a form that is not allowed']];
+    case 'minLength':
+      return [[path, params['limit'] === 1 ? 'must not be empty' : error.message]];
     default:
       return [[path, error.message]];
   }

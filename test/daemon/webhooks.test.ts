@@ -376,7 +376,7 @@ t.test('registrations', async (t) => {
     await t.rejects(create(client, { name: 'kept', provider: 'SLACK' }), { code: 'CONFLICT' });
   });
 
-  t.test('take two secrets while one is rotated', async (t) => {
+  t.test('take the secrets before while one is rotated', async (t) => {
     const hook = await create(client, { name: 'rotated', provider: 'GITHUB', secret: 'first' });
     const { path } = only(hook);
     const params = { webhookId: hook.id };
@@ -388,11 +388,17 @@ t.test('registrations', async (t) => {
     t.match(rotated.endpoints[0], { secret: 'second', previousSecretUntil: /Z$/, path });
     t.equal(await verdict('first', '1'), 'NO_MATCH');
     t.equal(await verdict('second', '2'), 'NO_MATCH');
+    await client.call('rotateWebhook', { params, body: { secret: 'third', overlap: 'PT1H' } });
+    t.equal(await verdict('first', '2a'), 'NO_MATCH', 'the sender may never have learnt of the second');
+    t.equal(await verdict('second', '2b'), 'NO_MATCH');
+    t.equal(await verdict('third', '2c'), 'NO_MATCH');
     const { endpoints } = await client.call('rotateWebhook', { params, body: { overlap: 'PT0S', token: true } });
     const moved = endpoints[0];
     t.not(moved?.path, path);
     t.equal((await post(url, path, '{}')).status, 404, 'the old address is unknown at once');
-    t.equal(await verdict('second', '3', moved?.path), 'BAD_SIGNATURE');
+    t.equal(moved?.previousSecretUntil, null);
+    for (const old of ['first', 'second', 'third'])
+      t.equal(await verdict(old, `3-${old}`, moved?.path), 'BAD_SIGNATURE');
     t.equal(await verdict(moved?.secret ?? '', '4', moved?.path), 'NO_MATCH');
     await t.rejects(client.call('rotateWebhook', { params, body: { environment: 'PRODUCTION' } }), {
       code: 'VALIDATION_ERROR',
@@ -402,6 +408,7 @@ t.test('registrations', async (t) => {
   t.test('are changed and removed', async (t) => {
     const hook = await create(client, { name: 'passing', provider: 'CUSTOM', auth: 'NONE' });
     const params = { webhookId: hook.id };
+    await t.rejects(client.call('rotateWebhook', { params }), { code: 'CONFLICT', message: /no secret to change/ });
     await post(url, only(hook).path, '{"kind":"a"}', JSON_TYPE);
     const changed = await client.call('updateWebhook', { params, body: { name: 'passed', eventTypePath: 'kind' } });
     t.match(changed, { name: 'passed', eventTypePath: 'kind', provider: 'CUSTOM' });

@@ -145,8 +145,10 @@ export async function rotate(wfx: Wfx, idOrName: string, options: RotateOptions)
   const webhook = await client.call('rotateWebhook', { params: { webhookId }, body });
   if (wfx.json) return wfx.io.json(webhook);
   await showWebhook(wfx, client, webhook);
-  if (auth === 'HMAC')
-    wfx.io.note('The new secret is shown this once only. Until the time above the old one holds too.');
+  if (auth === 'NONE') return;
+  const isOverlapping = webhook.endpoints.some(({ previousSecretUntil }) => previousSecretUntil !== null);
+  const old = isOverlapping ? 'Until the time above the old one holds too.' : 'The old one holds no more.';
+  wfx.io.note(`The new secret is shown this once only. ${old}`);
 }
 
 export async function remove(wfx: Wfx, idsOrNames: readonly string[]): Promise<void> {

@@ -50,6 +50,15 @@ export class SecretBox {
     }
   }
 
+  opens(sealed: string, purpose: string): boolean {
+    try {
+      this.open(sealed, purpose);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   /** One key, also for secrets that are sealed at the same time. */
   async #madeKey(): Promise<Buffer> {
     if (this.#key !== undefined) return this.#key;

@@ -15,8 +15,14 @@ export interface StoredEndpoint {
   readonly token: string;
   /** Sealed; null with auth NONE. */
   readonly secret: string | null;
-  /** The secret before, sealed, which holds for a while beside its successor. */
-  readonly previous: { readonly secret: string; readonly until: string } | null;
+  /** Secrets before, newest first, each of which holds for a while beside its successors. */
+  readonly previous: readonly PreviousSecret[];
+}
+interface PreviousSecret {
+  /** Sealed. */
+  readonly secret: string;
+  /** ISO 8601. */
+  readonly until: string;
 }
 export interface WebhookRecord {
   readonly id: string;
@@ -71,6 +77,7 @@ export interface FoundEndpoint {
 }
 
 const ENVIRONMENTS = ['DEVELOPMENT', 'PRODUCTION'] as const;
+const MOST_PREVIOUS = 4;
 
 /** Webhook registrations. Secrets are sealed before they are written; tokens are addresses, and are kept as they are. */
 export class WebhookStore {
@@ -103,7 +110,7 @@ export class WebhookStore {
 
   /** The secrets that hold now, newest first, in the clear. StorageError when they can't be opened. */
   secrets({ id }: WebhookRecord, { secret, previous }: StoredEndpoint, now: number): string[] {
-    const old = previous !== null && Date.parse(previous.until) > now ? [previous.secret] : [];
+    const old = holding(previous, now).map((one) => one.secret);
     return (secret === null ? old : [secret, ...old]).map((sealed) => this.#box.open(sealed, purposeOf(id)));
   }
 
@@ -121,7 +128,7 @@ export class WebhookStore {
           environment,
           token: newToken(),
           secret: await this.#sealed(id, secrets[at]),
-          previous: null,
+          previous: [],
         })),
       );
       const time = new Date(now).toISOString();
@@ -144,7 +151,10 @@ export class WebhookStore {
     });
   }
 
-  /** New secrets; the old ones still hold for a while, so that the sender can be changed without losing a delivery. */
+  /**
+   * New secrets; the old ones still hold for a while, so that the sender can be changed without losing a delivery: also the one
+   * before the last, where the last was never entered. With no overlap none of them holds.
+   */
   rotate(id: string, rotation: Rotation, now: number): Promise<FreshWebhook> {
     return this.#turns.take(async () => {
       const known = this.#known(id);
@@ -152,6 +162,8 @@ export class WebhookStore {
         rotation.environment === undefined || environment === rotation.environment;
       if (!known.endpoints.some(isMeant))
         throw invalid('environment', 'is for registrations with an endpoint for each environment');
+      if (known.auth === 'NONE' && (rotation.secret !== undefined || !rotation.token))
+        throw new Refusal('CONFLICT', `The webhook ${known.name} checks no signature, so it has no secret to change.`);
       if (rotation.secret !== undefined) checkSecret(known.provider, rotation.secret, 'secret');
       const secrets = known.endpoints.map((one) =>
         isMeant(one) && known.auth === 'HMAC' ? (rotation.secret ?? newSecret(known.provider)) : undefined,
@@ -185,12 +197,13 @@ export class WebhookStore {
     now: number,
   ): Promise<StoredEndpoint> {
     const until = new Date(now + overlapMs).toISOString();
-    const keeps = secret !== undefined && endpoint.secret !== null && overlapMs > 0;
+    const own = secret === undefined || endpoint.secret === null ? [] : [{ secret: endpoint.secret, until }];
+    const previous = overlapMs > 0 ? [...own, ...holding(endpoint.previous, now)] : [];
     return {
       environment: endpoint.environment,
       token: token ? newToken() : endpoint.token,
       secret: secret === undefined ? endpoint.secret : await this.#sealed(webhook.id, secret),
-      previous: keeps ? { secret: endpoint.secret as string, until } : null,
+      previous: previous.filter((one) => this.#box.opens(one.secret, purposeOf(webhook.id))).slice(0, MOST_PREVIOUS),
     };
   }
 
@@ -210,6 +223,10 @@ export class WebhookStore {
       throw new Refusal('CONFLICT', `There is a webhook called ${name} already: choose another name.`);
   }
 }
+
+/** Those whose time is not over. */
+export const holding = (previous: readonly PreviousSecret[], now: number): readonly PreviousSecret[] =>
+  previous.filter(({ until }) => Date.parse(until) > now);
 
 const purposeOf = (id: string): string => `webhook/${id}`;
 const webhookFact = (record: WebhookRecord): Fact => ({

@@ -60,7 +60,8 @@ function triggersOf({ definitions }: Parts, { flow, version, type, link }: Trial
   const ofType = definitions.flow(flow.processId, version).triggers.filter((one) => one.type === type);
   const found = ofType.filter((one) => link === undefined || linkOf(one) === link);
   if (found.length > 0) return found;
-  if (ofType.length === 0) throw invalid('type', `version ${version} of ${flow.name} has no trigger of type ${type}`);
+  if (ofType.length === 0)
+    throw invalid('type', `is ${type}, but version ${version} of ${flow.name} has no such trigger`);
   const links = ofType.map(linkOf).join(', ');
   throw invalid('link', `is in no ${type} trigger of version ${version}; there are: ${links}`);
 }

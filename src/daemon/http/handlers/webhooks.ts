@@ -5,7 +5,7 @@ import type { Delivery, DeliverySummary, Webhook } from '../../../contract/types
 import { addDuration, parseDuration } from '../../../engine/time.ts';
 import { type Caller, organizationFilter, organizationFor } from '../../auth/caller.ts';
 import { invalid, Refusal } from '../../refusal.ts';
-import type { FreshWebhook, WebhookRecord } from '../../store/webhooks.ts';
+import { type FreshWebhook, holding, type WebhookRecord } from '../../store/webhooks.ts';
 import { type Content, type DeliveryRecord, deliveriesOf } from '../../triggers/deliveries.ts';
 import type { Headers } from '../../triggers/signatures.ts';
 import type { Handlers, Services } from '../handler.ts';
@@ -56,7 +56,7 @@ export function webhookHandlers({ stores, triggers, streams }: Services): Handle
       token,
       path: pathOf('receiveWebhook', { token }),
       ...(secrets[at] === undefined ? {} : { secret: secrets[at] }),
-      previousSecretUntil: previous?.until ?? null,
+      previousSecretUntil: holdingUntil(previous),
     })),
     flows: active.webhooks(webhook).map(({ processId, flowName, environment, version, trigger }) => ({
       processId,
@@ -166,6 +166,12 @@ export function webhookHandlers({ stores, triggers, streams }: Services): Handle
     },
   };
 }
+
+const holdingUntil = (previous: WebhookRecord['endpoints'][number]['previous']): string | null =>
+  holding(previous, Date.now())
+    .map(({ until }) => until)
+    .sort()
+    .at(-1) ?? null;
 
 /** Milliseconds of an ISO 8601 duration, at most 30 days. */
 function millisecondsOf(text: string): number {
