@@ -1,6 +1,6 @@
 import { type Client, plain, UnreachableError } from '../client/index.ts';
 import { commandWords, runCommand } from './commands.ts';
-import { allowed, type Binding, bindingFor, type Key } from './keys.ts';
+import { allowed, type Binding, bindingFor, type Key, unambiguous } from './keys.ts';
 import { Live } from './live.ts';
 import type { Panel, Screen } from './panel.ts';
 import { Confirm } from './parts/confirm.tsx';
@@ -127,14 +127,19 @@ export class App {
 
   /** All that keys do now: of the panel that has them, then everywhere. */
   bindings(): readonly Binding[] {
-    return [...this.panelBindings(), ...this.globalBindings()];
+    return unambiguous([...this.panelBindings(), ...this.#globalBindings()]);
   }
 
   panelBindings(): readonly Binding[] {
-    return allowed(this.panel.bindings(), this.readOnly);
+    return unambiguous(allowed(this.panel.bindings(), this.readOnly));
   }
 
+  /** What keys do on every screen. */
   globalBindings(): readonly Binding[] {
+    return this.bindings().slice(this.panelBindings().length);
+  }
+
+  #globalBindings(): readonly Binding[] {
     if (this.#dialog !== undefined) return [];
     return [
       ...this.#filterBinding(),

@@ -8,6 +8,8 @@ const BEGIN = '\u001b[?2026h';
 const END = '\u001b[?2026l';
 /** Switches of the terminal, which Ink writes by themselves; an empty text is no frame. */
 const SWITCHES = /^(\u001b\[\?\d+[hl])*$/;
+/** Joined characters, which terminals do not agree on the width of. */
+const DOUBTFUL = /[\u200d\ufe0f]/;
 const CODES = /\u001b\[[\d;]*m/g;
 
 /**
@@ -62,9 +64,11 @@ export class Frames extends EventEmitter {
   }
 
   #drawn(line: string, i: number): string {
+    const place = `\u001b[${i + 1};1H`;
+    if (DOUBTFUL.test(line)) return `${place}\u001b[K${line}`;
     // Erasing after the last column would take that column's character away.
     const full = widthOf(line.replace(CODES, '')) >= this.columns;
-    return `\u001b[${i + 1};1H${line}${full ? '' : '\u001b[K'}`;
+    return `${place}${line}${full ? '' : '\u001b[K'}`;
   }
 
   close(): void {

@@ -39,6 +39,16 @@ export const shownKey = (name: string): string => SHOWN[name] ?? name.replace(/^
 export const bindingFor = (bindings: readonly Binding[], { name }: Key): Binding | undefined =>
   bindings.find(({ keys }) => keys.includes(name));
 
+/** A key belongs to the first that has it: the others are left with the rest of their keys, or gone. */
+export function unambiguous(bindings: readonly Binding[]): readonly Binding[] {
+  const taken = new Set<string>();
+  return bindings.flatMap((binding): readonly Binding[] => {
+    const keys = binding.keys.filter((key) => !taken.has(key));
+    for (const key of keys) taken.add(key);
+    return keys.length === 0 ? [] : [{ ...binding, keys }];
+  });
+}
+
 /** Where there is nothing to change, the keys that change are gone. */
 export const allowed = (bindings: readonly Binding[], readOnly: boolean): readonly Binding[] =>
   readOnly ? bindings.filter(({ changes }) => changes !== true) : bindings;

@@ -1,4 +1,4 @@
-import { plain } from '../client/index.ts';
+import { plain, plainLines } from '../client/index.ts';
 import { fitted, padded, widthOf } from '../terminal/width.ts';
 import type { Paint, Tone } from './theme.ts';
 
@@ -72,6 +72,15 @@ export function wrapped(text: string, width: number): readonly string[] {
     }
   }
   return [...lines, line];
+}
+
+/** Text that did not fit where it stands, under a rule, in at most `most` lines. */
+export function inFull(paint: Paint, text: string, width: number, most = 6): readonly string[] {
+  const shown = plainLines(text, width * most)
+    .split('\n')
+    .flatMap((line) => wrapped(line, width - 2));
+  const lines = shown.length <= most ? shown : [...shown.slice(0, most - 1), '…'];
+  return [paint('dim', '─'.repeat(width)), ...lines.map((line) => lineOf(paint, [{ text: ` ${line}` }], width))];
 }
 
 function cutAt(text: string, width: number): string {

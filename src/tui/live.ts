@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, type Client } from '../client/index.ts';
 import type { LifecycleEvent } from '../contract/types.ts';
+import { sentenceOf } from './sentence.ts';
 
 interface Told {
   readonly changed: () => void;
@@ -18,8 +19,10 @@ export class Live {
   readonly #stop = new AbortController();
   readonly #listeners = new Set<Listener>();
   state: 'connecting' | 'live' | 'reconnecting' = 'connecting';
-  /** Why it reconnects. */
+  /** Why it reconnects, as a sentence. */
   reason = '';
+  /** The daemon answers, and refuses: the key is no longer taken. */
+  refused = false;
   #since = 0;
   #last: string | undefined;
 
@@ -55,7 +58,7 @@ export class Live {
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         // A key that was refused once will be refused again; it is said, and tried now and then in case it is allowed.
-        this.#lost(error instanceof ApiError ? error.message : (error as Error).message);
+        this.#lost(sentenceOf(error), error instanceof ApiError);
       }
       await delay(Math.min(500 * 2 ** tries, LONGEST_WAIT_MS), undefined, { signal: this.#stop.signal }).catch(() => 0);
     }
@@ -66,7 +69,8 @@ export class Live {
       signal: this.#stop.signal,
       after: this.#last,
       onConnected: () => this.#connected(),
-      onReconnecting: ({ reason }: { readonly reason: string }) => this.#lost(reason),
+      onReconnecting: ({ reason }: { readonly reason: string }) =>
+        this.#lost(`The connection is lost: ${reason.replace(/\.$/, '')}.`),
     };
     for await (const { id, event } of this.#client.events(options)) {
       this.#last = id ?? this.#last;
@@ -81,10 +85,11 @@ export class Live {
     this.#told.changed();
   }
 
-  #lost(reason: string): void {
+  #lost(reason: string, refused = false): void {
     if (this.state !== 'reconnecting') this.#since = Date.now();
     this.state = 'reconnecting';
     this.reason = reason;
+    this.refused = refused;
     this.#told.changed();
   }
 }

@@ -14,7 +14,7 @@ export interface RowsOptions<T> {
 /** More than a person scrolls through; what lies beyond is found by filters of the daemon. */
 export const MOST_ROWS = 200_000;
 /** Pages that are searched at a time for rows that pass a filter. */
-const PAGES_AT_ONCE = 20;
+const PAGES_AT_ONCE = 100;
 
 /** A long list, fetched page by page as far as somebody looks, with those rows chosen that pass a filter. */
 export class Rows<T extends object> {

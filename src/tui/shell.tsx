@@ -4,7 +4,7 @@ import { plain } from '../client/index.ts';
 import { widthOf } from '../terminal/width.ts';
 import type { App } from './app.ts';
 import { shownKey } from './keys.ts';
-import { betweenEnds, lineOf, type Span } from './line.ts';
+import { betweenEnds, lineOf, type Span, wrapped } from './line.ts';
 import type { Size } from './panel.ts';
 import { Lines } from './parts/lines.tsx';
 
@@ -22,7 +22,10 @@ export function Shell({ app, size: fixed }: { readonly app: App; readonly size?:
   if (width < SMALLEST.width || height < SMALLEST.height)
     return (
       <Lines
-        lines={[`wfx needs ${SMALLEST.width} columns and ${SMALLEST.height} lines; here are ${width} and ${height}.`]}
+        lines={wrapped(
+          `wfx needs ${SMALLEST.width} columns and ${SMALLEST.height} lines: make this window larger.`,
+          width,
+        ).slice(0, height)}
       />
     );
   return (
@@ -81,8 +84,7 @@ function connection({ live, place }: App, width: number): readonly Span[] {
   if (live.state === 'live')
     return [...(width < 100 ? [] : [{ text: `${plain(place, 60)} ` }]), { text: '● live ', tone: 'ok' }];
   if (live.state === 'connecting') return [{ text: '○ connecting ', tone: 'dim' }];
-  const why = width < 100 ? '' : `: ${plain(live.reason, 60)}`;
-  return [{ text: ` ○ reconnecting for ${live.away} s${why} `, tone: 'warn' }];
+  return [{ text: ` ○ ${live.refused ? 'refused' : 'reconnecting'} for ${live.away} s `, tone: 'warn' }];
 }
 
 function noticeLine(app: App, width: number): string {
@@ -107,8 +109,9 @@ function noticeLine(app: App, width: number): string {
     );
     return paint('accent', prompt.sign) + field + hint;
   }
-  if (message === undefined) return lineOf(paint, [], width);
-  return lineOf(paint, [{ text: ` ${message.text}`, tone: message.tone }], width);
+  if (message !== undefined) return lineOf(paint, [{ text: ` ${message.text}`, tone: message.tone }], width);
+  const why = app.live.state === 'reconnecting' ? ` ${plain(app.live.reason, 1000)}` : '';
+  return lineOf(paint, [{ text: why, tone: 'warn' }], width);
 }
 
 /** As many keys as there is room for; `?` always. */

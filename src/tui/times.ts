@@ -1,3 +1,4 @@
+import { plain } from '../client/index.ts';
 import { clockTime, shownTime } from '../terminal/shown.ts';
 
 const SECOND = 1000;
@@ -18,11 +19,15 @@ export function brief(ms: number): string {
 
 const two = (n: number): string => String(n).padStart(2, '0');
 
-/** A moment: the time of day where it is today, else the date and the time of day, in at most 14 columns. */
+/**
+ * A moment in at most 11 columns: the time of day where it is today, with the day where that leaves no doubt about the year,
+ * else the date.
+ */
 export function moment(at: number, now = Date.now()): string {
   const iso = new Date(at).toISOString();
   const time = shownTime(iso);
-  return time.slice(0, 10) === shownTime(new Date(now).toISOString()).slice(0, 10) ? clockTime(iso) : time.slice(5, 16);
+  if (time.slice(0, 10) === shownTime(new Date(now).toISOString()).slice(0, 10)) return clockTime(iso);
+  return Math.abs(at - now) < 300 * DAY ? time.slice(5, 16) : time.slice(0, 10);
 }
 
 /** How long ago, in whole seconds at least: what a table says of ages. */
@@ -30,3 +35,6 @@ export const ago = (at: number, now = Date.now()): string =>
   brief(Math.floor(Math.max(0, now - at) / SECOND) * SECOND).replace(/^0ms$|\.0s$/, (text) =>
     text === '0ms' ? '0s' : 's',
   );
+
+/** A sentence with the times in it as the reader's own. */
+export const inOwnTime = (text: string): string => plain(text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, shownTime), 4000);

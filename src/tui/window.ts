@@ -36,3 +36,17 @@ export const MOVES = STEPS.map(([keys, does]) => ({ keys, does }));
 export function stepOf(key: string, window: Window, length: number): number | undefined {
   return STEPS.find(([keys]) => keys.includes(key))?.[2](window, length);
 }
+
+/** Scrolls text, which has no chosen line: a key moves what is in sight at once. True when the key does. */
+export function scroll(key: string, window: Window, length: number): boolean {
+  const step = stepOf(key, { ...window, at: window.top } as Window, length);
+  if (step !== undefined) window.top = Math.max(0, Math.min(length - window.height, window.top + step));
+  return step !== undefined;
+}
+
+/** The lines of a text that are in sight, at most `height`. */
+export function inSight<T>(lines: readonly T[], window: Window, height: number): readonly T[] {
+  window.height = height;
+  window.top = Math.max(0, Math.min(window.top, lines.length - height));
+  return lines.slice(window.top, window.top + height);
+}

@@ -150,7 +150,7 @@ function masked(screen: string): string {
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, same('i'))
     .replace(/…[0-9a-f]{12}/g, same('i'))
     .replace(/…[0-9a-f]{6}\b/g, same('i'))
-    .replace(/took +\d\S+/g, 'took T')
+    .replace(/(took|for) +\d\S+/g, '$1 T')
     .replace(/\d{4}-\d\d-\d\d/g, 'DDDDDDDDDD')
     .replace(/\d\d:\d\d:\d\d/g, 'TTTTTTTT')
     .replace(/\d\d-\d\d \d\d:\d\d/g, 'DDDDD TTTTT')

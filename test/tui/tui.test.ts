@@ -115,11 +115,16 @@ t.test('runs: live, filtered, opened, and back', async (t) => {
     await tui.shows(/Order approval/);
   });
 
-  await t.test('? shows every key, from the table that the keys go by', async () => {
-    tui.type('?');
-    await tui.shows(/mark all, or none/);
+  await t.test('? shows every key, from the table that the keys go by', async (t) => {
+    tui.type('/e\r?');
+    await tui.shows(/mark all, or none[\s\S]*↓ \d+ more/);
+    tui.type('G');
+    const all = await tui.shows(/esc +clear filter[\s\S]*\^c +quit/);
+    t.notMatch(all, /esc.*back/, 'a key is told once, with what it does');
     tui.press('escape');
-    await tui.hides(/mark all, or none/);
+    await tui.hides(/\^c +quit/);
+    tui.press('escape');
+    await tui.hides(/\/e/);
   });
 
   await t.test('a resize redraws all, wide and narrow', async (t) => {
@@ -129,6 +134,10 @@ t.test('runs: live, filtered, opened, and back', async (t) => {
     tui.resize(160, 40);
     await tui.shows(/◷ Review order.*│.*start/);
     golden(t, 'run-160x40', tui.screen());
+    tui.type('\t');
+    await tui.shows(/─────[\s\S]*waiting for input: Approve order/);
+    tui.type('\t');
+    await tui.hides(/─────/);
     tui.resize(80, 24);
     await tui.hides(/│/);
     tui.press('escape');
@@ -168,6 +177,16 @@ t.test('a daemon that restarts is seen, and what happened meanwhile', async (t) 
   tui.kill('SIGTERM');
   await tui.exit;
   t.equal(tui.alternate(), false, 'a signal gives the terminal back too');
+});
+
+t.test('what a key may not see, and that it is no longer taken, is said where one looks', async (t) => {
+  const own = await withDaemon(t);
+  const key = (await own.wfx(['key', 'create', 'guest', '--role', 'viewer'])).stdout.trim();
+  const tui = openTui(t, own, ['webhooks'], { env: { WFX_API_KEY: key } });
+  await tui.shows(/● live[\s\S]*lacks the permission WEBHOOK/);
+  t.notMatch(tui.screen(), /No webhooks/);
+  await own.wfx(['key', 'revoke', key.split('_')[1] as string]);
+  await tui.shows(/○ refused for[\s\S]*credential/);
 });
 
 t.test('without a terminal or a daemon it says what is missing', async (t) => {

@@ -68,7 +68,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 
 /** Reports the key `name` of `map`, with the one of `known` that was probably meant. */
 export function unknownKey(name: string, known: readonly string[], map: JsonObject, at: At, of: string): void {
-  const free = known.filter((key) => !Object.hasOwn(map, key));
+  const free = [...new Set(known)].filter((key) => !Object.hasOwn(map, key));
   const message = `${of} has no key \`${name.slice(0, 80)}\``;
   at.key(name).error('UNKNOWN_KEY', message, { onKey: true, hint: keyHint(name, free) });
 }

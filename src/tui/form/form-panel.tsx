@@ -7,6 +7,7 @@ import { lineOf, type Span, wrapped } from '../line.ts';
 import type { Panel, Size } from '../panel.ts';
 import { Lines, toHeight } from '../parts/lines.tsx';
 import { sentenceOf } from '../sentence.ts';
+import type { Tone } from '../theme.ts';
 import type { Control } from './control.ts';
 
 export type Values = Readonly<Record<string, Json>>;
@@ -47,11 +48,11 @@ export class FormPanel implements Panel {
   bindings(): readonly Binding[] {
     return [
       { keys: ['ctrl+s'], does: this.#options.does, run: () => void this.#submit() },
+      { keys: ['escape'], does: 'leave', run: () => this.#app.dismiss() },
       { keys: ['tab', 'down'], does: 'next', run: () => this.#move(1) },
       { keys: ['shift+tab', 'up'], does: 'before', run: () => this.#move(-1) },
       { keys: ['enter'], does: this.#atLast ? this.#options.does : 'next', quiet: true, run: () => this.#enter() },
       ...(this.#options.more ?? []),
-      { keys: ['escape'], does: 'leave', run: () => this.#app.dismiss() },
     ];
   }
 
@@ -126,7 +127,7 @@ export class FormPanel implements Panel {
   view({ width, height }: Size): ReactNode {
     const { paint } = this.#app.settings;
     const inner = Math.min(width - 4, 100);
-    const head = this.#head(inner);
+    const head = this.#head(inner, Math.max(1, Math.floor(height / 3)));
     const body: string[] = [];
     const starts: number[] = [];
     for (const [i, control] of this.#controls.entries()) {
@@ -135,24 +136,32 @@ export class FormPanel implements Panel {
     }
     if (this.#controls.length === 0)
       body.push(paint('dim', `There is nothing to fill in: ^s does “${this.#options.does}”.`));
-    const room = height - head.length;
+    const fits = body.length - 1 <= height - head.length;
+    // Where not all is in sight, the last line says how much is below.
+    const room = Math.max(1, height - head.length - (fits ? 0 : 1));
     const end = (starts[this.#at + 1] ?? body.length) - 1;
     const top = starts.find((start, i) => i === this.#at || end - start <= room) ?? 0;
+    const below = starts.filter((start) => start >= top + room).length;
     const lines = [...head, ...body.slice(top, top + room)].map((line) => `  ${line}`);
-    return <Lines lines={toHeight(lines, height)} />;
+    const more = below === 0 ? [] : [paint('dim', `  ↓ ${below} more`)];
+    return <Lines lines={[...toHeight(lines, height - more.length), ...more]} />;
   }
 
-  #head(width: number): readonly string[] {
+  #head(width: number, most: number): readonly string[] {
     const { paint } = this.#app.settings;
     const { title, lead } = this.#options;
+    const lines = (text: string, tone: Tone): readonly string[] => {
+      const all = wrapped(plain(text, 1000), width);
+      return (all.length <= most ? all : [...all.slice(0, most - 1), '…']).map((line) => paint(tone, line));
+    };
     const state = this.#sending
       ? [paint('info', 'Sending …')]
       : this.#problem === ''
         ? []
-        : wrapped(plain(this.#problem, 1000), width).map((line) => paint('bad', line));
+        : lines(this.#problem, 'bad');
     return [
       '',
-      ...wrapped(plain(title, 1000), width).map((line) => paint('title', line)),
+      ...lines(title, 'title'),
       ...(lead === undefined ? [] : [lineOf(paint, [{ text: plain(lead, 500), tone: 'dim' }], width)]),
       ...state,
       '',

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
 import type { App } from '../app.ts';
-import { type Binding, shownKey } from '../keys.ts';
+import { type Binding, type Key, shownKey } from '../keys.ts';
 import { cell } from '../line.ts';
 import type { Panel, Size } from '../panel.ts';
-import { MOVES } from '../window.ts';
+import { inSight, MOVES, scroll, Window } from '../window.ts';
 import { boxLines } from './box.ts';
 import { Lines } from './lines.tsx';
 
@@ -16,7 +16,8 @@ export class Help implements Panel {
   readonly #here: readonly Binding[];
   readonly #everywhere: readonly Binding[];
   readonly #name: string;
-  #top = 0;
+  readonly #window = new Window();
+  #length = 0;
 
   constructor(app: App) {
     this.#app = app;
@@ -27,14 +28,13 @@ export class Help implements Panel {
 
   bindings(): readonly Binding[] {
     return [
-      { keys: ['down', 'j'], does: 'down', run: () => this.#scroll(1) },
-      { keys: ['up', 'k'], does: 'up', run: () => this.#scroll(-1) },
+      ...(this.#length > this.#window.height ? [{ keys: ['↓'], does: 'more', run: () => undefined }] : []),
       { keys: ['escape', 'q', '?', 'enter'], does: 'close', run: () => this.#app.dismiss() },
     ];
   }
 
-  #scroll(by: number): void {
-    this.#top = Math.max(0, this.#top + by);
+  type({ name }: Key): boolean {
+    return scroll(name, this.#window, this.#length);
   }
 
   view(size: Size): ReactNode {
@@ -50,11 +50,12 @@ export class Help implements Panel {
     const all = [
       ...section(this.#name, named(this.#here)),
       ...section('Moving', named(MOVES)),
-      ...section('Everywhere', named(this.#everywhere)),
+      ...section('Everywhere', named(this.#everywhere)).slice(0, -1),
     ];
-    const room = size.height - 2;
-    this.#top = Math.min(this.#top, Math.max(0, all.length - room));
-    const lines = all.slice(this.#top, this.#top + room);
-    return <Lines lines={boxLines(paint, lines, { width: inner + 4, inside: size, title: 'Keys' })} />;
+    this.#length = all.length;
+    const lines = inSight(all, this.#window, size.height - 2);
+    const more = all.length - this.#window.top - lines.length;
+    const foot = more > 0 ? `↓ ${more} more` : '';
+    return <Lines lines={boxLines(paint, lines, { width: inner + 4, inside: size, title: 'Keys', foot })} />;
   }
 }

@@ -3,7 +3,7 @@ import type { Binding, Key } from '../keys.ts';
 import { lineOf, type Span } from '../line.ts';
 import type { Size } from '../panel.ts';
 import type { Paint } from '../theme.ts';
-import { stepOf, Window } from '../window.ts';
+import { inSight, scroll, stepOf, Window } from '../window.ts';
 import type { Pane } from './pane.ts';
 
 interface ListPaneOptions<Row> {
@@ -80,25 +80,11 @@ export class TextPane implements Pane {
   }
 
   type({ name }: Key): boolean {
-    const { length } = this.#lines();
-    const step = stepOf(name, this.#window, length);
-    if (step === undefined) return false;
-    // Text has no chosen line: a key scrolls at once.
-    const last = Math.max(0, length - this.#window.height);
-    this.#window.top = Math.max(
-      0,
-      Math.min(
-        last,
-        this.#window.top + (name === 'G' || name === 'end' ? length : name === 'g' || name === 'home' ? -length : step),
-      ),
-    );
-    return true;
+    return scroll(name, this.#window, this.#lines().length);
   }
 
   lines({ width, height }: Size): readonly string[] {
-    const lines = this.#lines();
-    this.#window.height = height;
-    const { top } = this.#window;
-    return lines.slice(top, top + height).map((line) => lineOf(this.#paint(), [{ text: ` ${line}` }], width));
+    const shown = inSight(this.#lines(), this.#window, height);
+    return shown.map((line) => lineOf(this.#paint(), [{ text: ` ${line}` }], width));
   }
 }

@@ -3,6 +3,7 @@ import type { App } from '../app.ts';
 import type { Binding, Key } from '../keys.ts';
 import type { Screen, Size } from '../panel.ts';
 import { MOST_ROWS, type Page, Rows } from '../rows.ts';
+import { sentenceOf } from '../sentence.ts';
 import { stepOf, Window } from '../window.ts';
 import { Lines } from './lines.tsx';
 import { type Column, Table } from './table.tsx';
@@ -20,17 +21,28 @@ export abstract class ListScreen<Row extends object> implements Screen {
   protected readonly rows: Rows<Row>;
   protected readonly window = new Window();
   readonly #marks = new Set<string>();
-  #chosen: Row | undefined;
+  /** The row that the cursor was put on. */
+  #chosen: string | undefined;
+  /** Why the last page could not be fetched. */
+  #problem: string | undefined;
   #text = '';
   #opened = false;
 
   constructor(app: App) {
     this.app = app;
     this.rows = new Rows<Row>({
-      page: (cursor) => this.page(cursor),
+      page: async (cursor) => {
+        const page = await this.page(cursor);
+        this.#problem = undefined;
+        return page;
+      },
       idOf: (row) => this.idOf(row),
       changed: () => app.changed(),
-      failed: app.fail,
+      failed: (error) => {
+        this.#problem = sentenceOf(error);
+        if (this.rows.fetched > 0) app.fail(error);
+        app.changed();
+      },
     });
   }
 
@@ -59,8 +71,10 @@ export abstract class ListScreen<Row extends object> implements Screen {
 
   get note(): string {
     const { shown, fetched, complete, loading } = this.rows;
+    if (fetched === 0 && this.#problem !== undefined) return '';
     const more = complete ? (fetched >= MOST_ROWS ? ' (the newest)' : '') : '+';
-    const marks = this.#marks.size === 0 ? '' : `, ${this.#marks.size} marked`;
+    const marked = this.#marked.length;
+    const marks = marked === 0 ? '' : `, ${marked} marked`;
     const of = shown.length === fetched ? '' : ` of ${fetched}`;
     return `${shown.length}${of}${more}${marks}${this.filter.text === '' ? '' : ` /${this.filter.text}`}${loading ? ' …' : ''}`;
   }
@@ -71,6 +85,7 @@ export abstract class ListScreen<Row extends object> implements Screen {
 
   protected setFilter(text: string): void {
     this.#text = text;
+    this.unmark();
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     this.rows.keep((row) => {
       const all = this.words(row).toLowerCase();
@@ -84,9 +99,13 @@ export abstract class ListScreen<Row extends object> implements Screen {
     return this.rows.shown[this.window.at];
   }
 
+  get #marked(): readonly Row[] {
+    return this.#marks.size === 0 ? [] : this.rows.shown.filter((row) => this.#marks.has(this.idOf(row)));
+  }
+
   /** The marked rows, or else the one that the cursor is on. */
   protected get chosen(): readonly Row[] {
-    const marked = this.rows.shown.filter((row) => this.#marks.has(this.idOf(row)));
+    const marked = this.#marked;
     if (marked.length > 0) return marked;
     return this.current === undefined ? [] : [this.current];
   }
@@ -100,7 +119,7 @@ export abstract class ListScreen<Row extends object> implements Screen {
     const step = stepOf(key.name, this.window, shown.length);
     if (step === undefined) return false;
     this.window.move(step, shown.length);
-    this.#chosen = this.current;
+    this.#choose();
     if (key.name === 'G' || key.name === 'end') void this.#toEnd();
     else if (this.window.at + AHEAD > shown.length && !this.rows.complete)
       void this.rows.need(this.window.at + 2 * AHEAD);
@@ -112,8 +131,12 @@ export abstract class ListScreen<Row extends object> implements Screen {
     await this.rows.needAll();
     if (this.window.at !== before) return;
     this.window.at = Math.max(0, this.rows.shown.length - 1);
-    this.#chosen = this.current;
+    this.#choose();
     this.app.changed();
+  }
+
+  #choose(): void {
+    this.#chosen = this.current === undefined ? undefined : this.idOf(this.current);
   }
 
   bindings(): readonly Binding[] {
@@ -129,23 +152,22 @@ export abstract class ListScreen<Row extends object> implements Screen {
     const id = this.idOf(this.current);
     if (!this.#marks.delete(id)) this.#marks.add(id);
     this.window.move(1, this.rows.shown.length);
-    this.#chosen = this.current;
+    this.#choose();
   }
 
   #markAll(): void {
-    if (this.#marks.size > 0) return this.#marks.clear();
+    if (this.#marked.length > 0) return this.#marks.clear();
     for (const row of this.rows.shown) this.#marks.add(this.idOf(row));
   }
 
-  /** The cursor stays on its row when others come before it, except at the top, where it shows what is newest. */
+  /** The cursor stays on its row when others come or go before it, except at the top, where it shows what is newest. */
   #followRow(): void {
     const { shown } = this.rows;
-    if (this.window.at === 0 || this.#chosen === undefined || shown[this.window.at] === this.#chosen) return;
-    const at = shown.indexOf(this.#chosen);
-    if (at < 0) {
-      this.#chosen = this.current;
-      return;
-    }
+    const { current } = this;
+    if (this.window.at === 0 || this.#chosen === undefined) return;
+    if (current !== undefined && this.idOf(current) === this.#chosen) return;
+    const at = shown.findIndex((row) => this.idOf(row) === this.#chosen);
+    if (at < 0) return this.#choose();
     this.window.top += at - this.window.at;
     this.window.at = at;
   }
@@ -172,6 +194,7 @@ export abstract class ListScreen<Row extends object> implements Screen {
   }
 
   protected get emptyText(): string {
+    if (this.#problem !== undefined) return this.#problem;
     if (this.filter.text === '') return this.empty;
     const searched = this.rows.complete ? '' : ` among the newest ${this.rows.fetched}; ↓ searches on`;
     return `Nothing passes the filter${searched}. Esc clears it.`;

@@ -13,6 +13,8 @@ export class Panes {
   readonly #groups: readonly [readonly Pane[], readonly Pane[]];
   readonly #shown: [Pane, Pane];
   #focus: 0 | 1 = 0;
+  /** Both groups were in sight when they were drawn last. */
+  #beside = false;
 
   constructor(left: readonly [Pane, ...Pane[]], right: readonly [Pane, ...Pane[]]) {
     this.#groups = [left, right];
@@ -40,10 +42,21 @@ export class Panes {
   bindings(): readonly Binding[] {
     return [
       ...this.focused.bindings(),
-      { keys: ['tab'], does: 'next pane', run: () => this.#turn(1) },
-      { keys: ['shift+tab'], does: 'pane before', quiet: true, run: () => this.#turn(-1) },
+      ...this.#turns(),
       { keys: this.all.map((_, i) => String(i + 1)), does: 'choose a pane', quiet: true, run: () => undefined },
     ];
+  }
+
+  #turns(): readonly Binding[] {
+    if (this.#beside) return [{ keys: ['tab', 'shift+tab'], does: 'other pane', run: () => this.#turnOver() }];
+    return [
+      { keys: ['tab'], does: 'next pane', run: () => this.#turn(1) },
+      { keys: ['shift+tab'], does: 'pane before', quiet: true, run: () => this.#turn(-1) },
+    ];
+  }
+
+  #turnOver(): void {
+    this.#focus = this.#focus === 0 ? 1 : 0;
   }
 
   #turn(by: number): void {
@@ -54,7 +67,8 @@ export class Panes {
   lines(paint: Paint, size: Size): readonly string[] {
     const tabs = lineOf(paint, this.#tabs(), size.width);
     const height = size.height - 1;
-    if (size.width < TWO_FROM) return [tabs, ...toHeight(this.focused.lines({ ...size, height }, true), height)];
+    this.#beside = size.width >= TWO_FROM;
+    if (!this.#beside) return [tabs, ...toHeight(this.focused.lines({ ...size, height }, true), height)];
     const [left, right] = this.#shown;
     const half = Math.floor((size.width - 1) / 2);
     const ends = [

@@ -9,6 +9,8 @@ export interface Column<Row> {
   readonly title: string;
   /** Columns of the terminal; 0 takes what the others leave. */
   readonly width: number;
+  /** Columns of a terminal that has room. */
+  readonly wide?: number;
   readonly text: (row: Row) => string;
   readonly tone?: (row: Row) => Tone | undefined;
   readonly align?: 'left' | 'right';
@@ -33,6 +35,8 @@ export function Table<Row>(props: TableProps<Row>): ReactElement | null {
 }
 
 const GAP = 2;
+/** From so many columns on there is room. */
+const WIDE_FROM = 170;
 
 export function tableLines<Row>(props: TableProps<Row>): readonly string[] {
   const { rows, window, width, height, paint, empty, marked = () => false } = props;
@@ -53,7 +57,9 @@ interface LaidOut<Row> extends Column<Row> {
 }
 
 function laidOut<Row>(columns: readonly Column<Row>[], width: number): readonly LaidOut<Row>[] {
-  const shown = columns.filter(({ from = 0 }) => width >= from);
+  const shown = columns
+    .filter(({ from = 0 }) => width >= from)
+    .map((column) => ({ ...column, width: width < WIDE_FROM ? column.width : (column.wide ?? column.width) }));
   const fixed = shown.reduce((sum, column) => sum + column.width + GAP, 0);
   const growing = shown.filter((column) => column.width === 0).length;
   const each = Math.max(8, Math.floor((width - 1 - fixed + GAP) / Math.max(1, growing)));

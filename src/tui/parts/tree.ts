@@ -1,5 +1,6 @@
 import { plain } from '../../client/index.ts';
 import { isObject, type Json } from '../../engine/json.ts';
+import { widthOf } from '../../terminal/width.ts';
 import { lineOf, type Span } from '../line.ts';
 import type { Paint } from '../theme.ts';
 import type { Window } from '../window.ts';
@@ -85,6 +86,13 @@ export function treeLines({ rows, window, changed, width, height, focused, paint
     const chosen = focused && window.top + i === window.at;
     return lineOf(paint, treeSpans(row, changed.has(row.path)), width, chosen ? 'selected' : undefined);
   });
+}
+
+/** Whether a text is longer than its line, or has several. */
+export function isCut(row: TreeRow, width: number): boolean {
+  if (typeof row.value !== 'string') return false;
+  const shown = treeSpans(row, false).reduce((sum, { text }) => sum + widthOf(text), 0);
+  return shown > width || row.value.includes('\n');
 }
 
 function treeSpans({ depth, name, value, branch, open }: TreeRow, changed: boolean): readonly Span[] {

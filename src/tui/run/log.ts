@@ -1,11 +1,12 @@
-import { plain } from '../../client/index.ts';
 import type { LogEntry } from '../../contract/types.ts';
 import { clockTime } from '../../terminal/shown.ts';
+import { widthOf } from '../../terminal/width.ts';
 import type { Binding, Key } from '../keys.ts';
-import { cell, lineOf, type Span, wrapped } from '../line.ts';
+import { cell, inFull, lineOf, type Span } from '../line.ts';
 import type { Size } from '../panel.ts';
 import type { Pane } from '../parts/pane.ts';
 import type { Paint, Tone } from '../theme.ts';
+import { inOwnTime } from '../times.ts';
 import { stepOf, Window } from '../window.ts';
 
 const LEVELS = ['INFO', 'WARN', 'ERROR'] as const;
@@ -81,10 +82,10 @@ export class Log implements Pane {
 
   /** What does not fit into the line of the chosen entry, under the list. */
   #detail(entry: LogEntry | undefined, width: number): readonly string[] {
-    if (entry === undefined || entry.message.length + nameWidth(width) + 13 <= width) return [];
-    const paint = this.#paint();
-    const lines = wrapped(plain(entry.message, 4000), width - 2).slice(0, 6);
-    return [paint('dim', '─'.repeat(width)), ...lines.map((line) => lineOf(paint, [{ text: ` ${line}` }], width))];
+    if (entry === undefined) return [];
+    const message = inOwnTime(entry.message);
+    const before = 11 + nameWidth(width) + (entry.level === 'INFO' ? 0 : entry.level.length + 1);
+    return before + widthOf(message) <= width ? [] : inFull(this.#paint(), message, width);
   }
 }
 
@@ -96,6 +97,6 @@ function spansOf({ timestamp, nodeName, level, message }: LogEntry, width: numbe
     { text: ` ${clockTime(timestamp)} `, tone: 'dim' },
     { text: `${cell(nodeName, nameWidth(width))} `, tone: 'accent' },
     { text: level === 'INFO' ? '' : `${level} `, tone },
-    { text: plain(message, 500), tone },
+    { text: inOwnTime(message), tone },
   ];
 }

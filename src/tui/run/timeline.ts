@@ -12,6 +12,9 @@ type NodeInstance = Instance['nodes'][number];
 
 const TYPE_FROM = 70;
 const BAR_FROM = 56;
+const nameWidth = (width: number): number => Math.max(12, Math.min(34, Math.floor(width * 0.35)));
+/** The longest type has 22 letters. */
+const typeWidth = (width: number): number => (width < TYPE_FROM ? 0 : width < 95 ? 14 : 22);
 
 /** The nodes of a run in the order they began, with how long each took and when, as bars. */
 export class Timeline implements Pane {
@@ -73,11 +76,10 @@ export class Timeline implements Pane {
 
   #columns(node: NodeInstance, now: number, width: number): readonly Span[] {
     const took = brief(endOf(node, now) - Date.parse(node.startTime));
-    const name = Math.max(12, Math.min(34, Math.floor(width * 0.35)));
     return [
       { text: ` ${statusSign(node.statusCd)} `, tone: statusTone(node.statusCd) },
-      { text: cell(node.nodeName, name) },
-      { text: width < TYPE_FROM ? ' ' : ` ${cell(node.nodeType, 14)} `, tone: 'dim' },
+      { text: cell(node.nodeName, nameWidth(width)) },
+      { text: ` ${cell(node.nodeType, typeWidth(width))} `, tone: 'dim' },
       { text: cell(took, 7, 'right') },
       { text: cell(node.attempt > 1 ? ` ×${node.attempt}` : '', 5), tone: 'warn' },
     ];
@@ -94,7 +96,7 @@ interface Stretch {
 
 /** When a node ran, between the beginning of the run and its end. */
 function bar(node: NodeInstance, { start, end, now }: Stretch, width: number): readonly Span[] {
-  const used = 3 + Math.max(12, Math.min(34, Math.floor(width * 0.35))) + (width < TYPE_FROM ? 1 : 16) + 12;
+  const used = 3 + nameWidth(width) + typeWidth(width) + 2 + 12;
   const room = width - used - 1;
   if (width < BAR_FROM || room < 6) return [];
   const place = (at: number): number => Math.floor(((at - start) / (end - start)) * room);

@@ -1,9 +1,10 @@
 import type { Json, JsonObject } from '../../engine/json.ts';
 import type { Binding, Key } from '../keys.ts';
-import { lineOf } from '../line.ts';
+import { inFull, lineOf } from '../line.ts';
 import type { Size } from '../panel.ts';
+import { toHeight } from '../parts/lines.tsx';
 import type { Pane } from '../parts/pane.ts';
-import { changedPaths, type TreeRow, treeLines, treeRows } from '../parts/tree.ts';
+import { changedPaths, isCut, type TreeRow, treeLines, treeRows } from '../parts/tree.ts';
 import type { Paint } from '../theme.ts';
 import { stepOf, Window } from '../window.ts';
 
@@ -82,6 +83,11 @@ export class Variables implements Pane {
     const rows = this.#current();
     const paint = this.#paint();
     if (rows.length === 0) return [lineOf(paint, [{ text: ' No variables.', tone: 'dim' }], width)];
-    return treeLines({ rows, window: this.#window, changed: this.#changed(), width, height, focused, paint });
+    const chosen = rows[this.#window.at];
+    const rest = focused && chosen !== undefined && isCut(chosen, width) ? String(chosen.value) : undefined;
+    const below = rest === undefined ? [] : inFull(paint, rest, width, Math.max(2, Math.floor(height / 2) - 1));
+    const room = height - below.length;
+    const look = { rows, window: this.#window, changed: this.#changed(), width, height: room, focused, paint };
+    return below.length === 0 ? treeLines(look) : [...toHeight(treeLines(look), room), ...below];
   }
 }

@@ -7,8 +7,8 @@ import { lineOf, type Span, wrapped } from '../line.ts';
 import type { Size } from '../panel.ts';
 import type { Pane } from '../parts/pane.ts';
 import type { Paint, Tone } from '../theme.ts';
-import { ago, brief } from '../times.ts';
-import { stepOf, Window } from '../window.ts';
+import { ago, brief, inOwnTime } from '../times.ts';
+import { inSight, scroll, Window } from '../window.ts';
 
 type Explained = Omit<Explanation, 'children'>;
 interface Told {
@@ -35,10 +35,7 @@ export class Why implements Pane {
   }
 
   type({ name }: Key): boolean {
-    const step = stepOf(name, { ...this.#window, at: this.#window.top } as Window, this.#length);
-    if (step === undefined) return false;
-    this.#window.top = Math.max(0, Math.min(this.#length - this.#window.height, this.#window.top + step));
-    return true;
+    return scroll(name, this.#window, this.#length);
   }
 
   lines({ width, height }: Size): readonly string[] {
@@ -46,27 +43,31 @@ export class Why implements Pane {
     const explanation = this.#explanation();
     if (explanation === undefined) return [lineOf(paint, [{ text: ' Asking …', tone: 'dim' }], width)];
     const told = [explanation, ...explanation.children].flatMap(tell);
-    const lines = told.flatMap(({ text, tone, indent }) =>
-      wrapped(text, Math.max(20, width - indent - 2)).map(
-        (line): Span => ({ text: `${' '.repeat(indent + 1)}${line}`, tone }),
-      ),
-    );
+    const lines = told.flatMap((one) => toldLines(one, width));
     this.#length = lines.length;
-    this.#window.height = height;
-    this.#window.top = Math.max(0, Math.min(this.#window.top, lines.length - height));
-    return lines.slice(this.#window.top, this.#window.top + height).map((line) => lineOf(paint, [line], width));
+    return inSight(lines, this.#window, height).map((line) => lineOf(paint, [line], width));
   }
 }
 
+/** A sentence on as many lines as it takes; what begins with a sign hangs behind it. */
+function toldLines({ text, tone, indent }: Told, width: number): readonly Span[] {
+  const hang = /^[→!] /.test(text) ? 2 : 0;
+  const room = Math.max(20, width - indent - hang - 2);
+  return wrapped(text.slice(hang), room).map((line, i) => {
+    const before = i === 0 ? text.slice(0, hang) : ' '.repeat(hang);
+    return { text: `${' '.repeat(indent + 1)}${before}${line}`, tone };
+  });
+}
+
 function tell(explained: Explained): readonly Told[] {
-  const { processName, sentence, waits, total, releases, queuedStarts } = explained;
+  const { processInstanceId, processName, sentence, waits, total, releases, queuedStarts } = explained;
   const retry = retrying(explained);
   return [
-    { text: plain(processName), tone: 'title', indent: 0 },
-    { text: said(sentence), indent: 0 },
-    ...releases.map((release): Told => ({ text: `→ ${said(release.sentence)}`, indent: 2 })),
+    { text: `${plain(processName)} …${processInstanceId.slice(-6)}`, tone: 'title', indent: 0 },
+    { text: inOwnTime(sentence), indent: 0 },
+    ...releases.map((release): Told => ({ text: `→ ${inOwnTime(release.sentence)}`, indent: 2 })),
     ...(retry === undefined ? [] : [{ text: retry, tone: 'accent', indent: 4 } satisfies Told]),
-    ...waits.flatMap((wait) => tellWait(explained.processInstanceId, wait)),
+    ...waits.flatMap((wait) => tellWait(processInstanceId, wait)),
     ...(total > waits.length
       ? [{ text: `and ${total - waits.length} more tokens`, tone: 'dim', indent: 2 } satisfies Told]
       : []),
@@ -84,14 +85,14 @@ function tellWait(processInstanceId: string, wait: Wait): readonly Told[] {
   return [
     { text: '', indent: 0 },
     { text: `${plain(where)}, for ${ago(Date.parse(since))}, since ${shownTime(since)}`, tone: 'accent', indent: 0 },
-    { text: said(wait.sentence), indent: 2 },
+    { text: inOwnTime(wait.sentence), indent: 2 },
     ...releases.flatMap(({ sentence, at }, i): readonly Told[] => [
-      { text: `→ ${at === undefined ? '' : `${shownTime(at)}${ahead(at)}: `}${said(sentence)}`, indent: 2 },
+      { text: `→ ${at === undefined ? '' : `${shownTime(at)}${ahead(at)}: `}${inOwnTime(sentence)}`, indent: 2 },
       ...(i === 0 && command !== undefined ? [{ text: plain(command), tone: 'info', indent: 4 } satisfies Told] : []),
     ]),
     ...nearMisses.map(
       ({ sentence, at }): Told => ({
-        text: `! ${at === undefined ? '' : `${shownTime(at)}: `}${said(sentence)}`,
+        text: `! ${at === undefined ? '' : `${shownTime(at)}: `}${inOwnTime(sentence)}`,
         tone: 'warn',
         indent: 2,
       }),
@@ -104,6 +105,3 @@ function ahead(at: string): string {
   const ms = Date.parse(at) - Date.now();
   return ms > 0 ? ` (in ${brief(ms)})` : '';
 }
-
-/** Times are the reader's own, as everywhere else. */
-const said = (text: string): string => plain(text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, shownTime));

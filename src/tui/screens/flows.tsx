@@ -75,4 +75,5 @@ export class FlowsScreen extends ListScreen<FlowSummary> {
   }
 }
 
-export const triggersOf = ({ triggers }: FlowSummary): string => triggers.map(({ type }) => String(type)).join(' ');
+export const triggersOf = ({ triggers }: FlowSummary): string =>
+  [...new Set(triggers.map(({ type }) => String(type)))].join(' ');

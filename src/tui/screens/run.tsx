@@ -27,7 +27,7 @@ export function openRun(app: App, id: string, flow: string): void {
 /** One run: what it did, what it knows, what it said, and where it came from; as it is, or step by step as it was. */
 class RunScreen implements Screen {
   readonly name = '';
-  readonly title: string;
+  readonly #flow: string;
   readonly #app: App;
   readonly #run: WatchedRun;
   readonly #past: Past;
@@ -40,7 +40,7 @@ class RunScreen implements Screen {
 
   constructor(app: App, id: string, flow: string) {
     this.#app = app;
-    this.title = `${flow} …${id.slice(-6)}`;
+    this.#flow = flow;
     this.#run = new WatchedRun(app, id);
     this.#past = new Past(app, id);
     const paint = () => app.settings.paint;
@@ -63,6 +63,11 @@ class RunScreen implements Screen {
     );
     this.#why = new Why(paint, () => this.#explained());
     this.#panes = new Panes([this.#timeline, this.#graph], [log, variables, family, this.#why]);
+  }
+
+  /** A child may be of another flow than the run that it was reached from. */
+  get title(): string {
+    return `${this.#run.instance?.processName ?? this.#flow} …${this.#run.id.slice(-6)}`;
   }
 
   /** The run as it is shown: now, or in the past. */
@@ -221,7 +226,7 @@ function summary(run: Instance, moment: string | undefined): readonly (readonly 
   const value = (text: string): Span => ({ text: plain(text, 200) });
   const first: Span[] = [
     { text: ` ${stateText(run.stateCd)} `, tone: stateTone(run.stateCd) },
-    label('took'),
+    label(run.stateCd === 0 ? 'for' : 'took'),
     value(took),
     label('since'),
     value(shownTime(run.startTime)),

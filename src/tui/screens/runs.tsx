@@ -49,7 +49,7 @@ export class RunsScreen extends ListScreen<RunRow> {
   protected readonly columns: readonly Column<RunRow>[] = [
     { title: 'STATE', width: 11, text: (row) => stateText(row.stateCd), tone: (row) => stateTone(row.stateCd) },
     { title: 'FLOW', width: 0, text: (row) => row.flow },
-    { title: 'KEY', width: 12, from: 90, text: (row) => row.key },
+    { title: 'KEY', width: 12, wide: 24, from: 90, text: (row) => row.key },
     { title: 'STARTED', width: 11, text: (row) => moment(row.start) },
     { title: 'TOOK', width: 7, align: 'right', text: (row) => brief((row.end || Date.now()) - row.start) },
     { title: 'VER', width: 4, from: 70, align: 'right', text: (row) => row.version },
@@ -207,14 +207,22 @@ export class RunsScreen extends ListScreen<RunRow> {
         run: () => this.current && openRun(this.app, this.current.id, this.current.flow),
       },
       { keys: ['1', '…', '9'], does: 'choose a view', quiet: true, run: () => undefined },
-      { keys: ['c'], does: 'cancel', changes: true, run: () => this.#cancel() },
-      { keys: ['R'], does: 'retry', changes: true, run: () => this.#retry() },
+      { keys: ['c'], does: 'cancel', changes: true, quiet: this.#canCancel.length === 0, run: () => this.#cancel() },
+      { keys: ['R'], does: 'retry', changes: true, quiet: this.#canRetry.length === 0, run: () => this.#retry() },
     ];
+  }
+
+  get #canRetry(): readonly RunRow[] {
+    return this.chosen.filter(({ stateCd }) => stateCd === 2 || stateCd === 3);
+  }
+
+  get #canCancel(): readonly RunRow[] {
+    return this.chosen.filter(({ stateCd }) => stateCd === 0);
   }
 
   /** Those that failed or were cancelled go on where they stood. */
   #retry(): void {
-    const runs = this.chosen.filter(({ stateCd }) => stateCd === 2 || stateCd === 3);
+    const runs = this.#canRetry;
     const [first] = runs;
     if (first === undefined) return this.app.say('Nothing to retry: failed and cancelled runs can be retried.', 'warn');
     const what = runs.length === 1 ? `the run of ${first.flow}` : `${runs.length} runs`;
@@ -231,7 +239,7 @@ export class RunsScreen extends ListScreen<RunRow> {
   }
 
   #cancel(): void {
-    const runs = this.chosen.filter(({ stateCd }) => stateCd === 0);
+    const runs = this.#canCancel;
     const [first] = runs;
     if (first === undefined) return this.app.say('Nothing to cancel: only running runs can be cancelled.', 'warn');
     const what = runs.length === 1 ? `the run of ${first.flow} started ${ago(first.start)} ago` : `${runs.length} runs`;

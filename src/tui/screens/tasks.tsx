@@ -17,6 +17,10 @@ const PEOPLE = new Set(['inputNode', 'userTask']);
 export const formOf = (task: Task): Form => task.form as unknown as Form;
 const keyOf = ({ processInstanceId, nodeId, since }: Task): string => `${processInstanceId} ${nodeId} ${since}`;
 
+/** Forms that were begun and left, by task: what was written is kept for as long as the app runs. */
+const begun = new WeakMap<App, Map<string, FormPanel>>();
+const MOST_BEGUN = 50;
+
 /** What waits for people, oldest first. */
 export class TasksScreen extends ListScreen<Task> {
   readonly name = 'tasks';
@@ -25,15 +29,13 @@ export class TasksScreen extends ListScreen<Task> {
   protected readonly columns: readonly Column<Task>[] = [
     { title: 'SINCE', width: 7, align: 'right', text: ({ since }) => ago(Date.parse(since)) },
     { title: 'WHAT', width: 0, text: (task) => formOf(task).title },
-    { title: 'FLOW', width: 18, from: 64, text: ({ processName }) => processName, tone: () => 'accent' },
-    { title: 'NODE', width: 18, from: 130, text: ({ nodeName }) => nodeName },
-    { title: 'FOR', width: 14, from: 100, text: whoOf },
-    { title: 'KEY', width: 12, from: 115, text: ({ correlationKey = '' }) => correlationKey },
+    { title: 'FLOW', width: 18, wide: 30, from: 64, text: ({ processName }) => processName, tone: () => 'accent' },
+    { title: 'NODE', width: 18, wide: 30, from: 130, text: ({ nodeName }) => nodeName },
+    { title: 'FOR', width: 14, wide: 24, from: 100, text: whoOf },
+    { title: 'KEY', width: 12, wide: 24, from: 115, text: ({ correlationKey = '' }) => correlationKey },
     { title: 'TIME OUT', width: 11, from: 72, text: untilOf, tone: (task) => (isLate(task) ? 'bad' : 'dim') },
     { title: 'TYPE', width: 8, from: 90, text: (task) => formOf(task).inputType, tone: () => 'dim' },
   ];
-  /** Forms that were begun and left: what was written is kept while their task waits. */
-  readonly #begun = new Map<string, FormPanel>();
   #stopListening: () => void = () => undefined;
   #gathering: NodeJS.Timeout | undefined;
 
@@ -86,9 +88,11 @@ export class TasksScreen extends ListScreen<Task> {
   }
 
   #answer(task: Task): void {
-    const form = this.#begun.get(keyOf(task)) ?? taskForm(this.app, task);
-    this.#begun.set(keyOf(task), form);
-    if (this.#begun.size > 50) this.#begun.delete(this.#begun.keys().next().value ?? '');
+    const forms = begun.get(this.app) ?? new Map<string, FormPanel>();
+    begun.set(this.app, forms);
+    const form = forms.get(keyOf(task)) ?? taskForm(this.app, task);
+    forms.set(keyOf(task), form);
+    if (forms.size > MOST_BEGUN) forms.delete(forms.keys().next().value ?? '');
     this.app.show(form);
   }
 
