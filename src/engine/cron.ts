@@ -45,8 +45,8 @@ const DAY = 24 * HOUR;
 const END = Date.UTC(9999, 0, 1);
 /** 29 February is at most eight years away, over a year like 2100. */
 const SEARCHED_DAYS = 8 * 366;
-/** A leap year, from which every date that there is comes within the days searched. */
-const SOME_LEAP_DAY = Date.UTC(2000, 0, 1);
+/** Of each month, the longest that it gets. */
+const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /**
  * Reads five fields, minute hour day-of-month month day-of-week: numbers, names (`jan`, `mon`), ranges, lists, and steps
@@ -78,7 +78,7 @@ export function parseCron(text: string, timezone = 'UTC'): Cron | { readonly pro
     eitherDay: written[2] !== '*' && written[4] !== '*',
     everyHour: written[1]?.startsWith('*') === true && hours.length === 24,
   };
-  if (nextWall(cron, SOME_LEAP_DAY) === undefined) return { problem: `'${text}' never comes: there is no such date` };
+  if (!cron.eitherDay && !hasDate(cron)) return { problem: `'${text}' never comes: there is no such date` };
   return cron;
 }
 
@@ -143,6 +143,10 @@ function matchesDay(cron: Cron, day: number): boolean {
   return cron.eitherDay ? byDay || byWeekday : byDay && byWeekday;
 }
 
+/** Whether one of the months has one of the days; each of its dates falls on each day of the week in some year. */
+const hasDate = ({ days, months }: Cron): boolean =>
+  [...months].some((month) => [...days].some((day) => day <= (MONTH_DAYS[month - 1] as number)));
+
 /** The numbers that a field stands for, in rising order; undefined when it is malformed. */
 function numbersOf(field: Field, index: number, written: string): number[] | undefined {
   const numeric = withoutNames(field, written);
@@ -170,6 +174,7 @@ function withoutNames(field: Field, written: string): string | undefined {
 
 /** The bounds and forms of a field's numbers are the cron package's to judge, one field at a time. */
 function isAccepted(index: number, numeric: string): boolean {
+  if (numeric === '*') return true;
   try {
     new CronTime(FIELDS.map((_, other) => (other === index ? numeric : '*')).join(' '), null, 0);
     return true;

@@ -4,12 +4,15 @@ const HOUR = 3_600_000;
 /** No offset from UTC, and no way that a clock was ever set, reaches further. */
 const REACH = 26 * HOUR;
 const MAX_FORMATTERS = 64;
+/** Twice that of the longest name that there is: what takes long to look up is not looked up. */
+const MAX_NAME = 64;
 
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /** Whether the name is an IANA timezone, such as Europe/Berlin or UTC. */
 export function isTimezone(timezone: string): boolean {
   if (timezone === 'UTC') return true;
+  if (timezone.length > MAX_NAME) return false;
   try {
     formatterOf(timezone);
     return true;

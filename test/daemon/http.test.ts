@@ -763,7 +763,15 @@ t.test('administration', async (t) => {
     t.equal(codeOf(await make({ name: 'x', organizationId: 'Not/An Id' })), 'VALIDATION_ERROR');
     const path = `/admin/organizations/${made.body.organizationId}`;
     t.equal((await server.call('PATCH', path, { key, body: { name: 'New' } })).body.name, 'New');
+    const value = { organizationId: made.body.organizationId, name: 'TOKEN', value: 'left behind', secret: true };
+    await server.call('POST', '/admin/environment', { key, body: value });
     t.equal((await server.call('DELETE', path, { key })).status, 204);
+    t.equal(codeOf(await make({ name: 'x', organizationId: made.body.organizationId })), 'CONFLICT', 'nobody inherits');
+    t.not((await make({ name: 'Ärzte & Co' })).body.organizationId, made.body.organizationId);
+    t.notMatch(
+      JSON.stringify((await server.call('GET', '/admin/environment', { key })).body),
+      made.body.organizationId,
+    );
     t.equal(codeOf(await server.call('DELETE', '/admin/organizations/default', { key })), 'CONFLICT', 'it has keys');
   });
 });

@@ -275,11 +275,12 @@ t.test('secrets are masked in every form that they come back in', (t) => {
     secret.replace('"', '&quot;'),
     secret.replace('"', '&#34;'),
     Buffer.from(secret).toString('hex'),
+    secret.toUpperCase(),
   ];
   for (const form of forms) {
     const masked = mask.text(form);
     t.match(masked, '***', form);
-    for (const piece of ['ss/w', 'w%22', 'c3Mvd', 'Bzcy93', 'wYXNzL', '70407373', 'two is'])
+    for (const piece of ['ss/w', 'w%22', 'c3Mvd', 'Bzcy93', 'wYXNzL', '70407373', 'SS/W', 'two is'])
       t.notMatch(masked, piece, form);
   }
   t.same(mask.value({ [secret]: [12345678, 5, { a: `x${secret}y` }], short: 'ab', word: 'about' }), {

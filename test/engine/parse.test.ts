@@ -306,6 +306,16 @@ t.test('whatever is too large or too deep is refused, and nothing throws', async
     ['10 MB', 'a: b\n'.repeat(2_000_000), 'TOO_LARGE'],
     ['100,000 nodes', nodes(100_000), 'TOO_LARGE'],
     ['10,001 nodes', nodes(10_001), 'TOO_MANY_NODES'],
+    [
+      '1,001 triggers',
+      `${flowOf('  s: { type: startEvent }')}\ntriggers: [${'on-demand, '.repeat(1001)}]`,
+      'TOO_MANY_TRIGGERS',
+    ],
+    [
+      'a long timezone',
+      `${flowOf('  s: { type: startEvent }')}\ntriggers: [{ type: schedule, cron: '0 9 * * *', timezone: ${'A/'.repeat(300_000)} }]`,
+      'BAD_TIMEZONE',
+    ],
     ['10,000 lists', '['.repeat(10_000), 'TOO_DEEP'],
     ['10,000 lists, closed', '['.repeat(10_000) + ']'.repeat(10_000), 'TOO_DEEP'],
     ['a million lists', '['.repeat(1_000_000), 'TOO_DEEP'],

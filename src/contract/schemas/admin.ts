@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { PERMISSIONS, ROLE_NAMES } from '../permissions.ts';
 import { AnyJson, Closed, Environment, Nullable, OrganizationChoice, PageQuery, Timestamp } from './common.ts';
 
-const Roles = Type.Array(Type.Enum([...ROLE_NAMES]), { minItems: 1, maxItems: 5, uniqueItems: true });
+const Roles = Type.Array(Type.Enum([...ROLE_NAMES]), { minItems: 1, maxItems: 5 });
 const RateLimit = Nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Null: unlimited.' }));
 const ExpiresAt = Nullable(Type.String({ maxLength: 40, description: 'ISO 8601 with a time zone; null: never.' }));
 const Name = Type.String({ minLength: 1, maxLength: 200 });

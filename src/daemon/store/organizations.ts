@@ -12,7 +12,14 @@ export interface OrganizationRecord {
   readonly createdAt: string;
 }
 
-/** Organizations: what flows, keys and environment values belong to. */
+const COLLECTION = 'organizations';
+/** Ids that were in use once. */
+const REMOVED = 'removedOrganizations';
+
+/**
+ * Organizations: what flows, keys and environment values belong to. The id of a removed one is not given again, so that nobody
+ * comes into what was left behind under it.
+ */
 export class OrganizationStore {
   readonly #collections: Collections;
   readonly #turns = new Turns();
@@ -21,21 +28,21 @@ export class OrganizationStore {
   }
 
   get(organizationId: string): OrganizationRecord | undefined {
-    return this.#collections.get<OrganizationRecord>('organizations', organizationId);
+    return this.#collections.get<OrganizationRecord>(COLLECTION, organizationId);
   }
 
   list(): OrganizationRecord[] {
-    return [...this.#collections.all<OrganizationRecord>('organizations').values()];
+    return [...this.#collections.all<OrganizationRecord>(COLLECTION).values()];
   }
 
   /** CONFLICT when the id is taken. Without an id one is made from the name. */
   create(name: string, id: string | undefined, now: number): Promise<OrganizationRecord> {
     return this.#turns.take(async () => {
       const organizationId = id ?? this.#idFor(name);
-      if (this.get(organizationId) !== undefined)
+      if (this.#isTaken(organizationId))
         throw new Refusal(
           'CONFLICT',
-          `There is an organization with the id ${organizationId} already: choose another.`,
+          `There is, or was, an organization with the id ${organizationId}: choose another.`,
         );
       const record = { organizationId, name, createdAt: new Date(now).toISOString() };
       await this.#collections.put([organizationFact(record)]);
@@ -50,7 +57,14 @@ export class OrganizationStore {
   }
 
   async remove(organizationId: string): Promise<void> {
-    await this.#collections.put([{ collection: 'organizations', key: organizationId, value: null }]);
+    await this.#collections.put([
+      { collection: COLLECTION, key: organizationId, value: null },
+      { collection: REMOVED, key: organizationId, value: true },
+    ]);
+  }
+
+  #isTaken(id: string): boolean {
+    return this.get(id) !== undefined || this.#collections.get(REMOVED, id) !== undefined;
   }
 
   #idFor(name: string): string {
@@ -60,14 +74,14 @@ export class OrganizationStore {
       .replace(/[^a-z0-9]+/g, '-')
       .replace(/^-+|-+$/g, '')
       .slice(0, 40);
-    return plain !== '' && this.get(plain) === undefined
+    return plain !== '' && !this.#isTaken(plain)
       ? plain
       : `${plain || 'organization'}-${randomBytes(4).toString('hex')}`;
   }
 }
 
 export const organizationFact = (record: OrganizationRecord): Fact => ({
-  collection: 'organizations',
+  collection: COLLECTION,
   key: record.organizationId,
   value: record as unknown as Json,
 });

@@ -31,12 +31,13 @@ export function createMask(secrets: readonly string[]): Mask {
   return { text, value };
 }
 
+/** In any case: host names and methods change it, and escapes are written in either. */
 function insidePattern(secrets: readonly string[]): RegExp {
   const long = secrets.filter((secret) => secret.length >= SHORTEST_INSIDE);
   const needles = new Set([...long.flatMap(forms).map(literal), ...long.map(inUrl)]);
   // The longest first, so that a form is not torn by a shorter one inside it.
   const ordered = [...needles].sort((a, b) => b.length - a.length);
-  return ordered.length === 0 ? /(?!)/g : new RegExp(ordered.join('|'), 'g');
+  return ordered.length === 0 ? /(?!)/g : new RegExp(ordered.join('|'), 'gi');
 }
 
 const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
@@ -46,21 +47,17 @@ const inUrl = (secret: string): string =>
   [...wellFormed(secret)]
     .map((character) => {
       if (/[A-Za-z0-9]/.test(character)) return character;
-      const escaped = Buffer.from(character)
-        .toString('hex')
-        .replace(/../g, (byte) => `%${eitherCase(byte)}`);
+      const escaped = Buffer.from(character).toString('hex').replace(/../g, '%$&');
       return `(?:${literal(character)}|${escaped}${character === ' ' ? '|\\+' : ''})`;
     })
     .join('');
-
-const eitherCase = (hex: string): string => hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 
 const wellFormed = (secret: string): string => Buffer.from(secret).toString();
 
 function forms(secret: string): string[] {
   const lines = secret.split(/\r?\n/).filter((line) => line.length >= SHORTEST_LINE);
   const hex = Buffer.from(secret).toString('hex');
-  return [secret, ...lines, ...jsonForms(secret), ...htmlForms(secret), ...base64Forms(secret), hex, hex.toUpperCase()];
+  return [secret, ...lines, ...jsonForms(secret), ...htmlForms(secret), ...base64Forms(secret), hex];
 }
 
 /** As writers of JSON escape it that keep to ASCII, to what may stand in HTML, or to neither; with and without `\/`. */

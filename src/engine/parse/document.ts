@@ -8,6 +8,8 @@ import { items } from '../keys/template.ts';
 import { cronIsGood } from '../keys/time.ts';
 import { parseCron } from '../time.ts';
 
+const MAX_TRIGGERS = 1000;
+
 /** Empty means the same as none. */
 const filter: Kind<string> = {
   schema: { type: 'string' },
@@ -76,7 +78,7 @@ function triggerOf(type: TriggerType, value: JsonObject, at: At): Trigger | unde
 
 function scheduleIsGood(schedule: Extract<Trigger, { type: 'schedule' }>, at: At): boolean {
   if (!isTimezone(schedule.timezone)) {
-    const message = `there is no timezone ${JSON.stringify(schedule.timezone)}`;
+    const message = `there is no timezone ${JSON.stringify(schedule.timezone.slice(0, 80))}`;
     at.key('timezone').error('BAD_TIMEZONE', message, { hint: 'use an IANA name such as Europe/Berlin, or UTC' });
     return false;
   }
@@ -87,8 +89,10 @@ function scheduleIsGood(schedule: Extract<Trigger, { type: 'schedule' }>, at: At
 const isTimezone = (name: string) => !('problem' in parseCron('0 0 * * *', name));
 
 const triggers: Kind<readonly Trigger[]> = {
-  schema: { type: 'array', items: trigger.schema },
+  schema: { type: 'array', maxItems: MAX_TRIGGERS, items: trigger.schema },
   read(value, at) {
+    if (Array.isArray(value) && value.length > MAX_TRIGGERS)
+      return at.error('TOO_MANY_TRIGGERS', `the flow has more than ${MAX_TRIGGERS} triggers`, { onKey: true });
     if (Array.isArray(value)) return items(trigger, value, at);
     return mismatch('a list of triggers', value, at, isObject(value) ? 'begin the trigger with `- `' : undefined);
   },

@@ -26,7 +26,7 @@ export function keyHandlers({ stores, limits }: Services): Handlers<Names> {
       const organizationId = unbound ? null : organizationFor(caller, asked, organizations);
       checkRoles(caller, body.roles, organizationId);
       const expiry = expiresAt === undefined ? {} : { expiresAt: futureOf(expiresAt) };
-      const fresh = await keys.create({ ...rest, ...expiry, organizationId }, Date.now());
+      const fresh = await keys.create({ ...rest, ...expiry, roles: unique(rest.roles), organizationId }, Date.now());
       void reply.code(201);
       return shownOnce(keys, fresh);
     },
@@ -85,9 +85,15 @@ function checkRoles({ permissions }: Caller, roles: readonly Role[], organizatio
     );
 }
 
-function changesOf({ expiresAt, ...rest }: Body<'updateKey'>) {
-  return { ...rest, ...(expiresAt === undefined ? {} : { expiresAt: futureOf(expiresAt) }) };
+function changesOf({ expiresAt, roles, ...rest }: Body<'updateKey'>) {
+  return {
+    ...rest,
+    ...(roles !== undefined && { roles: unique(roles) }),
+    ...(expiresAt !== undefined && { expiresAt: futureOf(expiresAt) }),
+  };
 }
+
+const unique = (roles: readonly Role[]): Role[] => [...new Set(roles)];
 
 /** A time still to come, in UTC; null stays: never. */
 function futureOf(text: string | null): string | null {

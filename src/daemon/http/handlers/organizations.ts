@@ -11,7 +11,7 @@ type Names =
   | 'deleteOrganization';
 
 export function organizationHandlers({ stores }: Services): Handlers<Names> {
-  const { organizations, definitions, keys, emailConnections } = stores;
+  const { organizations, definitions, keys, emailConnections, environment, webhooks } = stores;
 
   function known(organizationId: string) {
     const organization = organizations.get(organizationId);
@@ -35,12 +35,16 @@ export function organizationHandlers({ stores }: Services): Handlers<Names> {
     async deleteOrganization({ params: { organizationId } }) {
       known(organizationId);
       const [flowCount, keyCount] = [definitions.list(organizationId).length, keys.list(organizationId).length];
-      const inboxCount = emailConnections.list(organizationId).length;
-      if (flowCount + keyCount + inboxCount > 0)
+      const [inboxCount, hookCount] = [
+        emailConnections.list(organizationId).length,
+        webhooks.list(organizationId).length,
+      ];
+      if (flowCount + keyCount + inboxCount + hookCount > 0)
         throw new Refusal(
           'CONFLICT',
-          `Organization ${organizationId} still has ${flowCount} flows, ${keyCount} keys and ${inboxCount} email connections: it can be removed when it has none.`,
+          `Organization ${organizationId} still has ${flowCount} flows, ${keyCount} keys, ${hookCount} webhooks and ${inboxCount} email connections: it can be removed when it has none.`,
         );
+      for (const value of environment.list(organizationId, undefined)) await environment.remove(value);
       await organizations.remove(organizationId);
       return undefined;
     },
