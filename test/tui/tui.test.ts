@@ -19,6 +19,8 @@ async function withDaemon(t: Test, ...flows: readonly string[]): Promise<Machine
 const started = async (own: Machine, flow: string, ...args: readonly string[]): Promise<string> =>
   (await own.wfx(['run', `${flow}.yaml`, '--detach', ...args])).stdout.trim();
 
+t.setTimeout(120_000);
+
 t.test('runs: live, filtered, opened, and back', async (t) => {
   const own = await withDaemon(t, 'reshape-json', 'order-approval');
   const tui = openTui(t, own);
@@ -124,7 +126,8 @@ t.test('runs: live, filtered, opened, and back', async (t) => {
     tui.press('escape');
     await tui.hides(/\^c +quit/);
     tui.press('escape');
-    await tui.hides(/\/e/);
+    await tui.hides(/\/e|Loading/);
+    await tui.shows(/Reshape JSON/);
   });
 
   await t.test('a resize redraws all, wide and narrow', async (t) => {
