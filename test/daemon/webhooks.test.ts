@@ -534,6 +534,10 @@ t.test('the flight recorder', async (t) => {
     t.match(run, { environment: 'DEVELOPMENT', processVersion: '1' });
     await t.rejects(replay({ processId: id, versionNumber: '9' }), { code: 'VERSION_NOT_FOUND' });
     await t.rejects(replay({ processId: newFlowId() }), { code: 'PROCESS_NOT_FOUND' });
+    t.match(await replay({ versionNumber: '77' }), {
+      verdict: 'NO_MATCH',
+      reason: /no version 77 of a flow is linked/,
+    });
   });
 
   t.test('signs again when asked to, so that the whole path is taken', async (t) => {

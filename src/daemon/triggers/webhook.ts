@@ -164,12 +164,15 @@ export class WebhookReceiver {
 
   #chosen(webhook: WebhookRecord, event: WebhookEvent, environment: Environment, replay: Replay): Meant {
     const { processId, version } = replay;
-    if (version === undefined) {
-      const linked = this.#parts.active.webhooks(webhook);
-      const chosen = linked.filter((one) => processId === undefined || one.processId === processId);
-      return meantOf(webhook, event, environment, chosen);
+    const linked =
+      version === undefined
+        ? this.#parts.active.webhooks(webhook).filter((one) => processId === undefined || one.processId === processId)
+        : this.#ofVersion(webhook, environment, processId, version);
+    if (linked.length === 0 && (processId ?? version) !== undefined) {
+      const which = version === undefined ? 'that flow is not' : `no version ${version} of a flow is`;
+      return { triggers: [], reason: `${which} linked to the webhook ${webhook.name}` };
     }
-    return meantOf(webhook, event, environment, this.#ofVersion(webhook, environment, processId, version));
+    return meantOf(webhook, event, environment, linked);
   }
 
   /** The triggers of that version of a flow; without a flow, of every flow that is linked now and has such a version. */
