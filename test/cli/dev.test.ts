@@ -7,6 +7,7 @@ t.setTimeout(240_000);
 
 const A = '5c0f3f7e-8d4b-4a57-9a0e-2b6f0a6a3c11';
 const B = '6d1a4a8f-9e5c-4b68-8b1f-3c7a1b7b4d22';
+const C = '7e2b5b90-af6d-4c79-9c20-4d8b2c8c5e33';
 const flow = (id: string, name: string, said = 'hello', trigger = '') => `id: ${id}
 name: ${name}
 ${trigger}nodes:
@@ -19,7 +20,7 @@ t.test('flows are published as they are saved, and watched', async (t) => {
   const { wfx, begin, dir } = machine(t);
   const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
   write('a.yaml', flow(A, 'First'));
-  write('data.json', '{"order": {"nodes": 3}}');
+  write('data.json', JSON.stringify([{ order: { nodes: 3 } }, ...Array(20_000).fill({ id: 1 })], undefined, 1));
   mkdirSync(join(dir, '.git'));
   write('.git/hidden.yaml', flow(B, 'Hidden'));
   const dev = begin(['dev']);
@@ -57,11 +58,22 @@ t.test('flows are published as they are saved, and watched', async (t) => {
     await dev.says(/b\.yaml: Second is published as version 4/);
   });
 
+  await t.test('or until the first has another id', async () => {
+    write('twin.yaml', flow(A, 'Twin'));
+    await dev.says(/twin\.yaml has the same id as b\.yaml, so it was not published/);
+    write('b.yaml', flow(C, 'Second'));
+    await dev.says(/b\.yaml: Second is published as version 1\n[\s\S]*twin\.yaml: Twin is published as version 5/);
+    rmSync(join(dir, 'twin.yaml'));
+    await dev.says(/twin\.yaml is gone/);
+    write('b.yaml', flow(A, 'Second'));
+    await dev.says(new RegExp(`b\\.yaml has another id now; flow ${C} stays published`));
+  });
+
   await t.test('a file may be renamed, and deleted', async (t) => {
     mkdirSync(join(dir, 'sub'));
     renameSync(join(dir, 'b.yaml'), join(dir, 'sub/c.yml'));
     await dev.says(/b\.yaml is sub\/c\.yml now/);
-    await dev.says(/sub\/c\.yml: Second is unchanged: version 4/);
+    await dev.says(/sub\/c\.yml: Second is unchanged: version 6/);
     rmSync(join(dir, 'sub/c.yml'));
     await dev.says(/sub\/c\.yml is gone; its flow stays published \(to end it: wfx flow unpublish/);
     t.match(await wfx(['run', A, '-e', 'DEVELOPMENT', '--detach']), { code: 0 });
@@ -80,7 +92,7 @@ t.test('flows are published as they are saved, and watched', async (t) => {
 
   await t.test('what is saved while the daemon is away is published when it is back', async () => {
     await wfx(['daemon', 'stop']);
-    write('late.yaml', flow('7e2b5b90-af6d-4c79-9c20-4d8b2c8c5e33', 'Late'));
+    write('late.yaml', flow('8f3c6ca1-b07e-4d8a-8d31-5e9c3d9d6f44', 'Late'));
     await dev.says(/late\.yaml waits for the daemon/);
     await wfx(['daemon', 'start', '--port', '0']);
     await dev.says(/late\.yaml: Late is published as version 1/);
@@ -104,8 +116,15 @@ t.test('what it started ends with it, and what ran stays', async (t) => {
   t.equal(await running(), false);
 
   await wfx(['daemon', 'start', '--port', '0']);
-  const second = begin(['dev', dir]);
-  await second.says(/Watching/);
+  const flows = join(dir, 'flows');
+  mkdirSync(flows);
+  const second = begin(['dev', 'flows']);
+  await second.says(/Watching flows \(0 flows\)/);
+  rmSync(flows, { recursive: true });
+  await second.says(/flows is gone; its flows stay published/);
+  mkdirSync(flows);
+  writeFileSync(join(flows, 'b.yaml'), flow(B, 'Back'));
+  await second.says(/b\.yaml: Back is published as version 1/);
   second.child.kill('SIGINT');
   await second.result;
   t.equal(await running(), true);

@@ -51,13 +51,14 @@ async function work(wfx: Wfx, client: Client, { dir, folder, choice }: Work, int
   const flows = new FlowFolder(wfx, client, dir);
   const onReady = (): void =>
     wfx.io.note(`Watching ${folder} (${flows.size} ${flows.size === 1 ? 'flow' : 'flows'}); Ctrl-C stops.`);
+  const onGone = (): void => wfx.io.warn(`${folder} is gone; its flows stay published. Waiting until it is back.`);
   const { next, failed } = oneByOne(signal);
   const onConnected = (): void => next(() => flows.sendUnsent());
   const parts = [
     failed,
     showRuns({ wfx, client, flows }, onConnected, signal),
     showDeliveries(wfx, client, signal),
-    watchFolder({ dir, flows, ready: onReady, next }, signal),
+    watchFolder({ dir, flows, ready: onReady, gone: onGone, next }, signal),
     ...(choice === undefined ? [] : [openTunnel(wfx, client, choice, signal)]),
   ];
   try {

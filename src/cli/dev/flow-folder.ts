@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ApiError, type Client, plain, UnreachableError } from '../../client/index.ts';
 import type { Published } from '../../contract/types.ts';
 import type { Flow } from '../../engine/flow.ts';
+import { isObject } from '../../engine/json.ts';
 import { check } from '../compiled.ts';
 import { CliError } from '../exit.ts';
 import { failureOf } from '../failure.ts';
@@ -19,10 +20,20 @@ interface Known {
   readonly flow: Flow | undefined;
   /** The version that the flow became; undefined while it isn't published. */
   readonly version: string | undefined;
+  /** The id of its flow, which another file has already. */
+  readonly waitsFor?: string;
 }
 
 /** `nodes` at the outermost level is what makes a YAML or JSON file a flow; the others of a folder are none of ours. */
-const HAS_NODES = /^(?:[ \t{]*["']|)nodes["']?[ \t]*:|^\s*\{[\s\S]*"nodes"\s*:/m;
+function holdsFlow(text: string): boolean {
+  if (!/^\s*[{[]/.test(text)) return /^(["']?)nodes\1[ \t]*:/m.test(text);
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) && Object.hasOwn(value, 'nodes');
+  } catch {
+    return /\bnodes["']?\s*:/.test(text);
+  }
+}
 
 /** The flows of a folder, published as their files change. Its methods are called one after the other. */
 export class FlowFolder {
@@ -56,7 +67,7 @@ export class FlowFolder {
     const before = this.#files.get(path);
     if (source === undefined || source.text === before?.text) return;
     if (source.text.trim() === '') return this.#isEmpty(path, before);
-    if (before === undefined && !HAS_NODES.test(source.text)) return;
+    if (before === undefined && !holdsFlow(source.text)) return;
     await this.#look(path, source, before);
   }
 
@@ -67,10 +78,15 @@ export class FlowFolder {
     this.#unsent.delete(path);
     if (known?.flow === undefined) return;
     const { id } = known.flow;
-    if (this.#ownerOf(id) !== undefined) return;
-    const other = [...this.#files].find(([, { text }]) => text.includes(id));
-    if (other !== undefined) return this.#again(other[0]);
+    if (this.#ownerOf(id) !== undefined || (await this.#passedOn(id))) return;
     if (known.version !== undefined) this.#left.set(id, path);
+  }
+
+  /** The whole folder is gone. */
+  vanished(): void {
+    this.#files.clear();
+    this.#unsent.clear();
+    this.#left.clear();
   }
 
   /** Tells of files that were deleted, and not renamed, since the last call. */
@@ -83,6 +99,13 @@ export class FlowFolder {
   /** Publishes what a daemon that was away did not take. */
   async sendUnsent(): Promise<void> {
     for (const path of [...this.#unsent]) await this.#again(path);
+  }
+
+  /** Whether a file waited for the id, which no other file has any more. */
+  async #passedOn(id: string): Promise<boolean> {
+    const [path] = [...this.#files].find(([, { waitsFor }]) => waitsFor === id) ?? [];
+    if (path !== undefined) await this.#again(path);
+    return path !== undefined;
   }
 
   async #again(path: string): Promise<void> {
@@ -118,17 +141,24 @@ export class FlowFolder {
       this.#files.set(path, { flow: before?.flow, version: before?.version, text: source.text });
       return this.#tellProblems(source, problems, before);
     }
+    await this.#take(path, source, flow);
+    const old = before?.flow;
+    if (old === undefined || old.id === flow.id || (await this.#passedOn(old.id)) || before?.version === undefined)
+      return;
+    this.#note('yellow', `${path} has another id now; flow ${old.id} stays published`);
+  }
+
+  /** Publishes a valid flow, unless another file has its id. */
+  async #take(path: string, source: SourceFile, flow: Flow): Promise<void> {
     const owner = this.#ownerOf(flow.id);
     if (owner !== undefined && owner !== path && existsSync(join(this.#dir, owner))) {
-      this.#files.set(path, { text: source.text, flow: undefined, version: undefined });
+      this.#files.set(path, { text: source.text, flow: undefined, version: undefined, waitsFor: flow.id });
       return this.#note('red', `${path} has the same id as ${owner}, so it was not published: give it another id`);
     }
     if (owner !== undefined && owner !== path) this.#files.delete(owner);
     const from = owner !== path ? (owner ?? this.#left.get(flow.id)) : undefined;
     this.#left.delete(flow.id);
     if (from !== undefined) this.#note('dim', `${from} is ${path} now`);
-    if (before?.version !== undefined && before.flow !== undefined && before.flow.id !== flow.id)
-      this.#note('yellow', `${path} has another id now; flow ${before.flow.id} stays published`);
     this.#files.set(path, { text: source.text, flow, version: undefined });
     await this.#publish(path, source, flow);
   }
