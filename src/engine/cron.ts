@@ -57,11 +57,11 @@ const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 export function parseCron(text: string, timezone = 'UTC'): Cron | { readonly problem: string } {
   if (text.length > MAX_LENGTH) return { problem: `the cron expression is longer than ${MAX_LENGTH} characters` };
   if (!isTimezone(timezone)) return { problem: unknownTimezone(timezone) };
+  const shown = text.replace(/\s+/g, ' ').slice(0, 60);
   const written = text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '').split(/[ \t]+/);
   if (written.length !== FIELDS.length || written[0] === '') {
-    return {
-      problem: `'${text}' is no cron expression: it has five fields, minute hour day-of-month month day-of-week`,
-    };
+    const count = written[0] === '' ? 'no fields' : written.length === 1 ? '1 field' : `${written.length} fields`;
+    return { problem: `'${shown}' has ${count} instead of five: minute hour day-of-month month day-of-week` };
   }
   const sets = FIELDS.map((field, index) => numbersOf(field, index, written[index] as string));
   const wrong = sets.indexOf(undefined);
@@ -78,7 +78,7 @@ export function parseCron(text: string, timezone = 'UTC'): Cron | { readonly pro
     eitherDay: written[2] !== '*' && written[4] !== '*',
     everyHour: written[1]?.startsWith('*') === true && hours.length === 24,
   };
-  if (!cron.eitherDay && !hasDate(cron)) return { problem: `'${text}' never comes: there is no such date` };
+  if (!cron.eitherDay && !hasDate(cron)) return { problem: `'${shown}' never comes: there is no such date` };
   return cron;
 }
 

@@ -147,7 +147,7 @@ t.test('nested bodies, ways, boundary events and forms compile', async (t) => {
 
 t.test('all problems are told at once, in the order of the lines', async (t) => {
   const text = `id: 12\nname: {name}\npublick: yes
-triggers: [{ type: schedule, cron: "0 0 31 2 *" }]
+triggers: [{ type: schedule, cron: "0 0 31 2 *", overlap: no }]
 nodes:
   start: { type: startEvent, next: reveiw }
   review: { type: if, condition: "a" }
@@ -158,10 +158,18 @@ nodes:
     '2:7 UNQUOTED_BRACES name -> quote it: "{name}"',
     '3:1 UNKNOWN_KEY publick -> did you mean `public`?',
     '4:36 BAD_CRON triggers.0.cron -> five fields: minute hour day-of-month month day-of-week, e.g. "0 9 * * 1-5"',
+    '4:59 WRONG_TYPE triggers.0.overlap',
     '6:36 UNKNOWN_NODE nodes.start.next -> did you mean `review`?',
     '7:19 UNKNOWN_NODE_TYPE nodes.review.type -> did you mean `ifElse`?',
     '8:48 WRONG_TYPE nodes.wait.timer -> write PT5M',
   ]);
+});
+
+t.test('a schedule that is there twice is told: they would be one', async (t) => {
+  const schedules = (second: string) =>
+    `${flowOf('  s: { type: startEvent }')}\ntriggers:\n  - { type: schedule, cron: "0 9 * * *" }\n  - { type: schedule, cron: ${second} }`;
+  t.match(warnings(schedules('"0 9 * * *", overlap: skip')), [{ code: 'REPEATED_SCHEDULE', path: 'triggers.1' }]);
+  t.strictSame(warnings(schedules('"0 9 * * *", timezone: Europe/Berlin')), []);
 });
 
 t.test("YAML's traps are explained, with the line and what to write", async (t) => {

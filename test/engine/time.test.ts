@@ -58,7 +58,7 @@ t.test('what cron implementations agree on', { skip: existsSync(DATA) ? false : 
   for (const row of core) {
     const name = `${row.id} ${row.expr} ${row.tz ?? ''} ${row.start ?? ''}`;
     if (row.kind === 'validity') {
-      const wanted = row.expect === 'reject' ? /not valid|five fields/ : /no problem/;
+      const wanted = row.expect === 'reject' ? /not valid|instead of five/ : /no problem/;
       t.match(problem(row.expr), row.expect.includes('never fires') ? /never comes/ : wanted, name);
     } else if (row.kind === 'fires') {
       t.equal(nextMatch(cron(row.expr, row.tz), at(row.at) - MINUTE) === at(row.at), row.fires, name);
@@ -164,8 +164,8 @@ t.test('a wrong cron expression names its field and says what it takes', async (
     ['5/15 * * * *', /a step needs a range, as in 5-59\/15/],
     ['0 0 ? * *', /the day of month '\?' is not valid: write \* for any/],
     ['0 0 * * fri-mon', /the day of week 'fri-mon' is not valid/],
-    ['0 0 0 * * *', /five fields/],
-    ['@daily', /five fields/],
+    ['0 0 0 * * *', /has 6 fields instead of five/],
+    ['@daily', /has 1 field instead of five/],
     ['0 0 31 2 *', /never comes: there is no such date/],
     ['0'.repeat(1e5), /longer than 512 characters/],
     [`${'0,'.repeat(200)}0 * * * *`, /no problem/],

@@ -1,8 +1,9 @@
 import { isObject, type Json } from '../json.ts';
 import type { Template } from '../template.ts';
 import { durationMs, parseCron, parseDate, parseDuration } from '../time.ts';
+import { isTimezone } from '../zone.ts';
 import { type At, type JsonSchema, type Kind, mismatch, shortened } from './kind.ts';
-import { isUuid, uuid } from './scalar.ts';
+import { isUuid, plain, uuid } from './scalar.ts';
 import { isConstant, template } from './template.ts';
 
 /** An ISO 8601 duration, or references that give one when the node is entered. */
@@ -60,18 +61,38 @@ function readTimer(value: Json, at: At): Template | undefined {
   if (!isConstant(compiled) || parseDuration(written) !== undefined || parseDate(written) !== undefined)
     return compiled;
   if (written.split(/\s+/u).length < 4) return badTimer(value, at);
-  return cronIsGood(written, undefined, at) ? compiled : undefined;
+  return cronIsGood(written, at) ? compiled : undefined;
 }
 
 /** Whether `text` is a cron expression that ever comes true; reports it otherwise. */
-export function cronIsGood(text: string, timezone: string | undefined, at: At): boolean {
-  const cron = parseCron(text, timezone);
+function cronIsGood(text: string, at: At): boolean {
+  const cron = parseCron(text);
   if (!('problem' in cron)) return true;
-  at.error('BAD_CRON', `the cron expression ${shortened(text)} is wrong: ${cron.problem}`, {
+  at.error('BAD_CRON', cron.problem, {
     hint: 'five fields: minute hour day-of-month month day-of-week, e.g. "0 9 * * 1-5"',
   });
   return false;
 }
+
+/** A cron expression that ever comes true. */
+export const cronExpression: Kind<string> = {
+  schema: plain.schema,
+  read(value, at) {
+    const text = plain.read(value, at);
+    return text !== undefined && cronIsGood(text, at) ? text : undefined;
+  },
+};
+
+/** The name of a timezone. */
+export const timezone: Kind<string> = {
+  schema: plain.schema,
+  read(value, at) {
+    const name = plain.read(value, at);
+    if (name === undefined || isTimezone(name)) return name;
+    const hint = 'use an IANA name such as Europe/Berlin, or UTC';
+    return at.error('BAD_TIMEZONE', `there is no timezone ${shortened(name)}`, { hint });
+  },
+};
 
 function badTimer(value: Json, at: At): undefined {
   const expected = 'a duration (PT15M), a date (2030-01-31T09:00:00Z) or a cron expression (0 9 * * 1-5), as text';

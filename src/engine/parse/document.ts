@@ -5,8 +5,7 @@ import { type At, type Kind, mismatch } from '../keys/kind.ts';
 import { type Keys, optional, readKeys, recordSchema, refuseOthers, required, withDefault } from '../keys/record.ts';
 import { boolean, choice, plain, uuid } from '../keys/scalar.ts';
 import { items } from '../keys/template.ts';
-import { cronIsGood } from '../keys/time.ts';
-import { parseCron } from '../time.ts';
+import { cronExpression, timezone } from '../keys/time.ts';
 
 const MAX_TRIGGERS = 1000;
 
@@ -22,8 +21,8 @@ const TRIGGER_KEYS = {
     eventType: optional(filter, 'Only events of this type start the flow; none: all do.'),
   },
   schedule: {
-    cron: required(plain, 'minute hour day-of-month month day-of-week'),
-    timezone: withDefault(plain, 'UTC', 'An IANA timezone such as Europe/Berlin; default UTC.'),
+    cron: required(cronExpression, 'minute hour day-of-month month day-of-week'),
+    timezone: withDefault(timezone, 'UTC', 'An IANA timezone such as Europe/Berlin; default UTC.'),
     catchUp: withDefault(boolean, false, 'Fires once at start when a match was missed; default false.'),
     overlap: withDefault(
       choice('allow', 'skip', 'queue'),
@@ -71,32 +70,35 @@ function triggerOf(type: TriggerType, value: JsonObject, at: At): Trigger | unde
   if (read === undefined) return undefined;
   if (type === 'on-demand') return { type: 'onDemand' };
   const filled = Object.fromEntries(Object.entries(read).filter(([, each]) => each !== '')) as JsonObject;
-  const compiled = { type, ...filled } as Trigger;
-  if (compiled.type === 'schedule' && !scheduleIsGood(compiled, at)) return undefined;
-  return compiled;
+  return { type, ...filled } as Trigger;
 }
-
-function scheduleIsGood(schedule: Extract<Trigger, { type: 'schedule' }>, at: At): boolean {
-  if (!isTimezone(schedule.timezone)) {
-    const message = `there is no timezone ${JSON.stringify(schedule.timezone.slice(0, 80))}`;
-    at.key('timezone').error('BAD_TIMEZONE', message, { hint: 'use an IANA name such as Europe/Berlin, or UTC' });
-    return false;
-  }
-  return cronIsGood(schedule.cron, schedule.timezone, at.key('cron'));
-}
-
-/** A cron expression that is right for any timezone tells whether the timezone is known. */
-const isTimezone = (name: string) => !('problem' in parseCron('0 0 * * *', name));
 
 const triggers: Kind<readonly Trigger[]> = {
   schema: { type: 'array', maxItems: MAX_TRIGGERS, items: trigger.schema },
   read(value, at) {
     if (Array.isArray(value) && value.length > MAX_TRIGGERS)
       return at.error('TOO_MANY_TRIGGERS', `the flow has more than ${MAX_TRIGGERS} triggers`, { onKey: true });
-    if (Array.isArray(value)) return items(trigger, value, at);
-    return mismatch('a list of triggers', value, at, isObject(value) ? 'begin the trigger with `- `' : undefined);
+    if (!Array.isArray(value))
+      return mismatch('a list of triggers', value, at, isObject(value) ? 'begin the trigger with `- `' : undefined);
+    const read = items(trigger, value, at);
+    warnOfRepeats(read ?? [], at);
+    return read;
   },
 };
+
+/** What a schedule is known by is its expression and timezone: a second one with the same would take the place of the first. */
+function warnOfRepeats(read: readonly Trigger[], at: At): void {
+  const seen = new Set<string>();
+  for (const [index, one] of read.entries()) {
+    if (one.type !== 'schedule') continue;
+    const key = `${one.cron} ${one.timezone}`;
+    if (seen.has(key))
+      at.item(index).warning('REPEATED_SCHEDULE', 'this schedule is there already: only the last one counts', {
+        hint: 'remove one of them',
+      });
+    seen.add(key);
+  }
+}
 
 /** What an instance starts with, as plain JSON. */
 const variables: Kind<JsonObject> = {
