@@ -9,7 +9,6 @@ import { codeOf, Daemon } from './daemon.ts';
 import { exported, idsOf, instanceOf, logOf } from './oracle.ts';
 import { randomFrom, seedOf } from './random.ts';
 import { openSink, type Sink } from './sink.ts';
-import type { Instance } from './view.ts';
 
 t.setTimeout(120_000);
 
@@ -155,19 +154,21 @@ t.test('commands that are killed, hang or write without end fail alone', async (
   const daemon = new Daemon(t);
   await daemon.start({ flags: ['--allow-commands'] });
   await daemon.client.call('publishFlow', { body: COMMANDS_FLOW });
-  const ending = async (script: string) => {
-    const body = { processId: COMMANDS, data: { script } };
+  const ending = async (script: string, limit: string) => {
+    const body = { processId: COMMANDS, data: { script, limit } };
     const { processInstanceId } = await daemon.client.call('execProcess', { body });
     await logOf(daemon.client, processInstanceId);
     return instanceOf(daemon.client, processInstanceId);
   };
-  const [killed, hanging, loud] = await Promise.all(
-    ['kill -9 $$', 'sleep 1000', 'head -c 200000000 /dev/zero | tr "\\0" x'].map(ending),
-  );
-  t.same([killed?.stateCd, killed?.error?.code], [2, 'COMMAND_FAILED']);
-  t.same([hanging?.stateCd, hanging?.error?.code], [2, 'TIMEOUT']);
-  t.equal(loud?.stateCd, 1);
-  const { stdout } = (loud as Instance).data['out'] as { stdout: string };
+  const [killed, hanging, loud] = await Promise.all([
+    ending('kill -9 $$', 'PT1M'),
+    ending('sleep 1000', 'PT3S'),
+    ending('head -c 200000000 /dev/zero | tr "\\0" x', 'PT1M'),
+  ]);
+  t.same([killed.stateCd, killed.error?.code], [2, 'COMMAND_FAILED']);
+  t.same([hanging.stateCd, hanging.error?.code], [2, 'TIMEOUT']);
+  t.equal(loud.stateCd, 1);
+  const { stdout } = loud.data['out'] as { stdout: string };
   t.equal(stdout.length, 1024 * 1024, 'the first MiB is kept');
   t.equal(daemon.lives, 1);
 });
@@ -181,7 +182,7 @@ nodes:
     type: serviceTask
     service: command
     command: [sh, -c, "{script}"]
-    timeout: PT3S
+    timeout: "{limit}"
     result: out
     next: end
   end: { type: endEvent }
