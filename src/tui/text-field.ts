@@ -1,6 +1,7 @@
 import { plain } from '../client/index.ts';
 import { widthOf } from '../terminal/width.ts';
 import type { Key } from './keys.ts';
+import { cell } from './line.ts';
 import type { Paint } from './theme.ts';
 
 /** Text on one line or more that is being written, with a cursor. Characters are counted as people see them. */
@@ -67,7 +68,7 @@ export class TextField {
     return true;
   }
 
-  /** The lines as they are shown, cut to `width` around the cursor, at most `height` of them. */
+  /** The lines as they are shown, at most `height` of them, cut to `width`: around the cursor, or where they begin. */
   view(paint: Paint, width: number, height: number, focused: boolean): readonly string[] {
     const lines: string[][] = [[]];
     let cursor = { line: 0, column: 0 };
@@ -77,6 +78,8 @@ export class TextField {
       if (one === '\n') lines.push([]);
       else if (one !== '') line.push(one);
     }
+    if (!focused && lines.length > height)
+      return [...lines.slice(0, height - 1), ['…']].map((line) => shownLine(paint, line, undefined, width));
     const top = Math.max(0, Math.min(cursor.line - height + 1, lines.length - height));
     return lines.slice(top, top + height).map((line, i) => {
       const here = focused && top + i === cursor.line;
@@ -112,7 +115,7 @@ const EDITS: Readonly<Record<string, Edit>> = {
 
 /** One line's characters, from as far before the cursor as there is room. */
 function shownLine(paint: Paint, line: readonly string[], cursor: number | undefined, width: number): string {
-  if (cursor === undefined) return filled(line, width);
+  if (cursor === undefined) return cell(line.slice(0, width + 1).join(''), width);
   const under = plain(line[cursor] ?? ' ');
   let room = width - widthOf(under);
   let before = '';

@@ -171,14 +171,21 @@ export class FormPanel implements Panel {
   #block(control: Control, focused: boolean, width: number): readonly string[] {
     const { paint } = this.#app.settings;
     const error = this.#errors.get(control.name);
-    const label: Span[] = [
-      { text: plain(control.label, 200), tone: focused ? 'accent' : 'title' },
+    const tone = focused ? 'accent' : 'title';
+    const label = wrapped(plain(control.label, 500), width - 2);
+    const end: Span[] = [
+      { text: label.at(-1) ?? '', tone },
       { text: control.required ? ' *' : '', tone: 'warn' },
       { text: focused && control.hint !== '' ? `  ${control.hint}` : '', tone: 'dim' },
     ];
     const wrong =
       error === undefined ? [] : wrapped(plain(error, 500), width - 2).map((line) => paint('bad', `✗ ${line}`));
-    return [lineOf(paint, label, width), ...control.lines({ paint, width, focused }), ...wrong];
+    return [
+      ...label.slice(0, -1).map((line) => paint(tone, line)),
+      lineOf(paint, end, width),
+      ...control.lines({ paint, width, focused }),
+      ...wrong,
+    ];
   }
 }
 

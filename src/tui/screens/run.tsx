@@ -165,7 +165,7 @@ class RunScreen implements Screen {
   }
 
   #cancel(): void {
-    this.#app.confirm('Cancel this run, with everything that still runs in it?', 'cancel', () => {
+    this.#app.confirm('Cancel this run, with everything that still runs in it?', 'cancel it', () => {
       void this.#app.act(async () => {
         await this.#app.client.call('cancelInstance', { params: { processInstanceId: this.#run.id } });
         return 'Cancelled.';

@@ -245,7 +245,7 @@ export class RunsScreen extends ListScreen<RunRow> {
     const what = runs.length === 1 ? `the run of ${first.flow} started ${ago(first.start)} ago` : `${runs.length} runs`;
     this.app.confirm(
       `Cancel ${what}, with everything that still runs in ${runs.length === 1 ? 'it' : 'them'}?`,
-      'cancel',
+      `cancel ${runs.length === 1 ? 'it' : 'them'}`,
       () => {
         this.unmark();
         void this.app.each(runs, 'Cancelled', ({ id }) =>

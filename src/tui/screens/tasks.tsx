@@ -101,12 +101,16 @@ export class TasksScreen extends ListScreen<Task> {
     const [first] = tasks;
     if (first === undefined) return;
     const what = tasks.length === 1 ? `the task “${formOf(first).title}”` : `${tasks.length} tasks`;
-    this.app.confirm(`Cancel ${what}? The flow goes on by its errorFlow, or fails.`, 'cancel', () => {
-      this.unmark();
-      void this.app.each(tasks, 'Cancelled', ({ processInstanceId, nodeId }) =>
-        this.app.client.call('submitTask', { body: { processInstanceId, nodeId, action: 'CANCEL' } }),
-      );
-    });
+    this.app.confirm(
+      `Cancel ${what}? The flow goes on by its errorFlow, or fails.`,
+      `cancel ${tasks.length === 1 ? 'it' : 'them'}`,
+      () => {
+        this.unmark();
+        void this.app.each(tasks, 'Cancelled', ({ processInstanceId, nodeId }) =>
+          this.app.client.call('submitTask', { body: { processInstanceId, nodeId, action: 'CANCEL' } }),
+        );
+      },
+    );
   }
 }
 
@@ -120,7 +124,7 @@ function taskForm(app: App, task: Task): FormPanel {
     keys: ['ctrl+x'],
     does: 'cancel task',
     run: () =>
-      app.confirm(`Cancel the task “${form.title}”? The flow goes on by its errorFlow, or fails.`, 'cancel', () => {
+      app.confirm(`Cancel the task “${form.title}”? The flow goes on by its errorFlow, or fails.`, 'cancel it', () => {
         void app.act(async () => {
           await send('CANCEL');
           return 'Cancelled the task.';
