@@ -1,5 +1,5 @@
 import { type Client, plain, UnreachableError } from '../client/index.ts';
-import { commandWords, runCommand } from './commands.ts';
+import { commandWords, completions, runCommand } from './commands.ts';
 import { allowed, type Binding, bindingFor, type Key, unambiguous } from './keys.ts';
 import { Live } from './live.ts';
 import type { Panel, Screen } from './panel.ts';
@@ -264,12 +264,11 @@ export class App {
   }
 
   #askCommand(): void {
-    const words = commandWords();
     this.prompt = new Prompt({
       sign: ':',
-      hint: words.join(' '),
+      hint: commandWords().join(' '),
       text: '',
-      words: (text) => words.filter((word) => word.startsWith(text)),
+      words: completions,
       done: (text) => {
         this.prompt = undefined;
         if (text !== undefined) runCommand(this, text.trim());

@@ -6,6 +6,10 @@ import { THEME_NAMES } from './theme.ts';
 /** What may be written after `:`. */
 export const commandWords = (): readonly string[] => [...Object.keys(SCREENS), 'save', 'theme', 'quit'];
 
+/** What may become of it: with what follows some of the words. */
+export const completions = (text: string): readonly string[] =>
+  [...commandWords(), ...THEME_NAMES.map((name) => `theme ${name}`)].filter((word) => word.startsWith(text));
+
 /** Does what was written after `:`; the beginning of a screen's name is enough. */
 export function runCommand(app: App, text: string): void {
   const [word = '', ...rest] = text.split(/\s+/);

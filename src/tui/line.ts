@@ -54,24 +54,42 @@ export function cell(text: string, width: number, align: 'left' | 'right' = 'lef
   return align === 'left' ? padded(shown, width) : ' '.repeat(Math.max(0, width - widthOf(shown))) + shown;
 }
 
-/** Text broken at spaces into lines of at most `width` columns. */
+/** Text broken at spaces into lines of at most `width` columns; longer words are broken where the line ends. */
 export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
-  let line = '';
+  let line: string | undefined;
+  let taken = 0;
   for (const word of text.split(' ')) {
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (widthOf(longer) <= width) line = longer;
-    else {
-      if (line !== '') lines.push(line);
-      line = word;
-      while (widthOf(line) > width) {
-        const piece = cutAt(line, width);
-        lines.push(piece);
-        line = line.slice(piece.length);
-      }
+    const columns = widthOf(word);
+    if (line !== undefined && taken + 1 + columns <= width) {
+      line += ` ${word}`;
+      taken += 1 + columns;
+      continue;
     }
+    if (line !== undefined && line.trim() !== '') lines.push(line);
+    const pieces: readonly string[] = columns <= width ? [word] : broken(word, width);
+    lines.push(...pieces.slice(0, -1));
+    line = pieces.at(-1) ?? '';
+    taken = widthOf(line);
   }
-  return [...lines, line];
+  return [...lines, line ?? ''];
+}
+
+function broken(word: string, width: number): readonly string[] {
+  const pieces: string[] = [];
+  let piece = '';
+  let taken = 0;
+  for (const character of word) {
+    const columns = widthOf(character);
+    if (taken + columns > width && piece !== '') {
+      pieces.push(piece);
+      piece = '';
+      taken = 0;
+    }
+    piece += character;
+    taken += columns;
+  }
+  return [...pieces, piece];
 }
 
 /** Text that did not fit where it stands, under a rule, in at most `most` lines. */
@@ -81,13 +99,4 @@ export function inFull(paint: Paint, text: string, width: number, most = 6): rea
     .flatMap((line) => wrapped(line, width - 2));
   const lines = shown.length <= most ? shown : [...shown.slice(0, most - 1), '…'];
   return [paint('dim', '─'.repeat(width)), ...lines.map((line) => lineOf(paint, [{ text: ` ${line}` }], width))];
-}
-
-function cutAt(text: string, width: number): string {
-  let piece = '';
-  for (const character of text) {
-    if (widthOf(piece + character) > width) break;
-    piece += character;
-  }
-  return piece === '' ? text.slice(0, 1) : piece;
 }

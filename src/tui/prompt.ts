@@ -31,7 +31,7 @@ export class Prompt {
 
   /** What completion would add to the text. */
   get rest(): string {
-    const [word] = this.field.text === '' ? [] : this.#options.words(this.field.text);
+    const [word] = this.field.text === '' || !this.field.atEnd ? [] : this.#options.words(this.field.text);
     return word?.slice(this.field.text.length) ?? '';
   }
 

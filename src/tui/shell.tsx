@@ -7,9 +7,10 @@ import { shownKey } from './keys.ts';
 import { betweenEnds, lineOf, type Span, wrapped } from './line.ts';
 import type { Size } from './panel.ts';
 import { Lines } from './parts/lines.tsx';
+import type { Prompt } from './prompt.ts';
 
-/** Lines around what a screen shows: header above, message and keys below. */
-const FRAME = 3;
+/** Of a longer message so many lines are shown. */
+const MOST_NOTICE = 3;
 const SMALLEST: Size = { width: 40, height: 10 };
 
 /** The whole screen: a header, what the panel on top shows, a line for messages and prompts, and the keys. */
@@ -28,13 +29,15 @@ export function Shell({ app, size: fixed }: { readonly app: App; readonly size?:
         ).slice(0, height)}
       />
     );
+  const notice = app.prompt === undefined ? noticeLines(app, width) : [promptLine(app, app.prompt, width)];
+  const room = height - 2 - notice.length;
   return (
     <Box flexDirection="column" width={width} height={height}>
       <Lines lines={[header(app, width)]} />
-      <Box height={height - FRAME} width={width} flexDirection="column" overflow="hidden">
-        {app.panel.view({ width, height: height - FRAME })}
+      <Box height={room} width={width} flexDirection="column" overflow="hidden">
+        {app.panel.view({ width, height: room })}
       </Box>
-      <Lines lines={[noticeLine(app, width), footer(app, width)]} />
+      <Lines lines={[...notice, footer(app, width)]} />
     </Box>
   );
 }
@@ -87,31 +90,26 @@ function connection({ live, place }: App, width: number): readonly Span[] {
   return [{ text: ` ○ ${live.refused ? 'refused' : 'reconnecting'} for ${live.away} s `, tone: 'warn' }];
 }
 
-function noticeLine(app: App, width: number): string {
-  const { paint } = app.settings;
-  const { prompt, message } = app;
-  if (prompt !== undefined) {
-    const typed = widthOf(prompt.field.text) + 1;
-    const room = Math.max(1, Math.min(typed, width - 1));
-    const [field = ''] = prompt.field.view(paint, room, 1, true);
-    const hint = lineOf(
-      paint,
-      [
-        {
-          text: ` ${prompt.rest === '' ? plain(prompt.hint, 300) : plain(prompt.rest)}`.replace(
-            /^ (?=\S)/,
-            prompt.rest === '' ? ' ' : '',
-          ),
-          tone: 'dim',
-        },
-      ],
-      Math.max(0, width - 1 - room),
-    );
-    return paint('accent', prompt.sign) + field + hint;
-  }
-  if (message !== undefined) return lineOf(paint, [{ text: ` ${message.text}`, tone: message.tone }], width);
-  const why = app.live.state === 'reconnecting' ? ` ${plain(app.live.reason, 1000)}` : '';
-  return lineOf(paint, [{ text: why, tone: 'warn' }], width);
+/** What is being written, and dimmed behind it what it may become. */
+function promptLine({ settings: { paint } }: App, { sign, field, hint, rest }: Prompt, width: number): string {
+  const room = Math.max(1, Math.min(widthOf(field.text) + 1, width - 1));
+  const [text = ''] = field.view(paint, room, 1, true);
+  const [next = '', ...others] = rest;
+  // The cursor stands on what would come next.
+  const written = rest === '' ? text : field.text + paint('cursor', next);
+  const behind = rest === '' ? `  ${plain(hint, 300)}` : plain(others.join(''));
+  return (
+    paint('accent', sign) + written + lineOf(paint, [{ text: behind, tone: 'dim' }], Math.max(0, width - 1 - room))
+  );
+}
+
+/** What was said last, or why the daemon is away: one line, or a few where that is too short. */
+function noticeLines({ message, live, settings: { paint } }: App, width: number): readonly string[] {
+  const away = live.state === 'reconnecting' ? plain(live.reason, 1000) : '';
+  const { text, tone } = message ?? { text: away, tone: 'warn' as const };
+  return wrapped(text, width - 2)
+    .slice(0, MOST_NOTICE)
+    .map((line) => lineOf(paint, [{ text: ` ${line}`, tone }], width));
 }
 
 /** As many keys as there is room for; `?` always. */

@@ -1,6 +1,6 @@
 import { plainLines } from '../../client/index.ts';
 import type { Binding, Key } from '../keys.ts';
-import { lineOf, type Span } from '../line.ts';
+import { lineOf, type Span, wrapped } from '../line.ts';
 import type { Size } from '../panel.ts';
 import type { Paint } from '../theme.ts';
 import { inSight, scroll, stepOf, Window } from '../window.ts';
@@ -60,7 +60,11 @@ export class TextPane implements Pane {
   readonly #paint: () => Paint;
   readonly #text: () => string;
   readonly #window = new Window();
-  #split: { readonly text: string; readonly lines: readonly string[] } = { text: '', lines: [] };
+  #split: { readonly text: string; readonly width: number; readonly lines: readonly string[] } = {
+    text: '',
+    width: 0,
+    lines: [],
+  };
 
   constructor(name: string, paint: () => Paint, text: () => string) {
     this.name = name;
@@ -72,19 +76,20 @@ export class TextPane implements Pane {
     return [];
   }
 
-  #lines(): readonly string[] {
+  #lines(width: number): readonly string[] {
     const text = this.#text();
-    if (this.#split.text !== text)
-      this.#split = { text, lines: plainLines(text.replaceAll('\t', '  '), 2_000_000).replace(/\n$/, '').split('\n') };
+    if (this.#split.text === text && this.#split.width === width) return this.#split.lines;
+    const lines = plainLines(text.replaceAll('\t', '  '), 2_000_000).replace(/\n$/, '').split('\n');
+    this.#split = { text, width, lines: lines.flatMap((line) => wrapped(line, width)) };
     return this.#split.lines;
   }
 
   type({ name }: Key): boolean {
-    return scroll(name, this.#window, this.#lines().length);
+    return scroll(name, this.#window, this.#split.lines.length);
   }
 
   lines({ width, height }: Size): readonly string[] {
-    const shown = inSight(this.#lines(), this.#window, height);
+    const shown = inSight(this.#lines(width - 2), this.#window, height);
     return shown.map((line) => lineOf(this.#paint(), [{ text: ` ${line}` }], width));
   }
 }

@@ -20,7 +20,13 @@ export class DeliveriesScreen extends ListScreen<DeliverySummary> {
     { title: 'VERDICT', width: 13, text: ({ verdict }) => verdict, tone: ({ verdict }) => verdictTone(verdict) },
     { title: 'EVENT', width: 18, text: ({ eventType }) => eventType || '-' },
     { title: 'WHY', width: 0, text: whyOf, tone: () => 'dim' },
-    { title: 'ENV', width: 4, from: 76, text: ({ environment }) => (environment ?? '').slice(0, 4), tone: () => 'dim' },
+    {
+      title: 'ENV',
+      width: 4,
+      from: 100,
+      text: ({ environment }) => (environment ?? '').slice(0, 4),
+      tone: () => 'dim',
+    },
     { title: 'BYTES', width: 7, align: 'right', from: 70, text: ({ size }) => String(size) },
     { title: 'EVENT ID', width: 24, from: 120, text: ({ eventId }) => eventId || '-', tone: () => 'dim' },
   ];

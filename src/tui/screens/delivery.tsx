@@ -88,8 +88,7 @@ export class DeliveryScreen implements Screen {
       [
         label('received'),
         { text: shownTime(receivedAt) },
-        label('in'),
-        { text: environment ?? '-' },
+        ...(environment === null ? [] : [label('in'), { text: environment }]),
         label('bytes'),
         { text: String(size) },
       ],

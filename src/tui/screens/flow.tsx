@@ -143,8 +143,8 @@ function summary(flow: FlowDefinition | undefined): readonly (readonly Span[])[]
   if (flow === undefined) return [[{ text: ' Loading …', tone: 'dim' }]];
   const { PRODUCTION, DEVELOPMENT } = flow.activeVersion;
   const active = (name: string, version: string | null): readonly Span[] => [
-    { text: ` ${name} `, tone: 'dim' },
-    { text: version === null ? 'not active ' : `version ${version} `, tone: version === null ? 'warn' : 'ok' },
+    { text: `  ${name} `, tone: 'dim' },
+    { text: version ?? 'not active', tone: version === null ? 'warn' : 'ok' },
   ];
   return [
     [
@@ -152,9 +152,11 @@ function summary(flow: FlowDefinition | undefined): readonly (readonly Span[])[]
       { text: `  ${plain(flow.description ?? '', 300)}`, tone: 'dim' },
     ],
     [
+      { text: ` ${flow.processId}`, tone: 'dim' },
       ...active('production', PRODUCTION),
       ...active('development', DEVELOPMENT),
-      { text: ` ${flow.processId}  showing version ${flow.version}`, tone: 'dim' },
+      { text: '  shown ', tone: 'dim' },
+      { text: flow.version },
     ],
   ];
 }
