@@ -1,5 +1,5 @@
 import { advance } from './loop.ts';
-import { type Failure, type Owed, placeOf, ROOT_SCOPE } from './state.ts';
+import { type Activation, type Failure, type Owed, placeOf, ROOT_SCOPE } from './state.ts';
 import type { Turn } from './turn.ts';
 
 /** Nothing is left in a scope: the instance completes, or the loop goes on to its next iteration. */
@@ -61,11 +61,15 @@ export function endInstance(turn: Turn, stateCd: 1 | 2 | 3, error?: Failure): vo
   turn.emit({ type: 'instanceEnded', stateCd, ...(error && { error }) });
 }
 
+/** A loop does not move by itself, but its timeout or a boundary event may end it, or set another token going. */
+const mayMove = ({ phase, timers, subscriptions }: Activation): boolean =>
+  phase !== 'body' || timers.length > 0 || subscriptions.length > 0;
+
 /** Tokens stand at joins and nothing else can ever move: the instance fails, naming what never came (semantics 7b). */
 export function standstill(turn: Turn): void {
   const { active, joins } = turn.draft;
   if (joins.size === 0) return;
-  for (const activation of active.values()) if (activation.phase !== 'body') return;
+  for (const activation of active.values()) if (mayMove(activation)) return;
   const missing = [...joins].map(([key, tokens]) => {
     const { scope, node } = placeOf(key);
     const incoming = turn.body(scope).incoming.get(node) ?? [];

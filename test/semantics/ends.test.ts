@@ -186,6 +186,51 @@ each:
   t.strictSame(run.nodes.at(1), 'each Cancelled');
 });
 
+t.test('7b: what may still end a loop that stands still is waited for', async (t) => {
+  const world = new World();
+  const loop = `
+start: { type: startEvent, next: each }
+each:
+  type: loopNode
+  times: 1
+  timeout: PT1H
+  timeoutFlow: late
+  nodes:
+    begin: { type: startEvent, next: a }
+    a: { type: task, next: join }
+    b: { type: task, next: join }
+    join: { type: parallelGateway }
+late: { type: endEvent }`;
+  const timed = world.start(loop);
+  const told = world.start(
+    loop.replace(/ {2}timeout.*\n/g, '') +
+      '\nstop: { type: boundaryEvent, attachedTo: each, message: stop, next: late }',
+  );
+  t.strictSame([timed.outcome, told.outcome], ['Running', 'Running']);
+  world.advance('PT1H');
+  t.equal(timed.outcome, 'Completed');
+  world.message('stop');
+  t.equal(told.outcome, 'Completed');
+});
+
+t.test('7b: a non-interrupting boundary event that is over is waited for no more', async (t) => {
+  const world = new World();
+  const run = world.start(`
+start: { type: startEvent, next: each }
+each:
+  type: loopNode
+  times: 1
+  nodes:
+    begin: { type: startEvent, next: a }
+    a: { type: task, next: join }
+    b: { type: task, next: join }
+    join: { type: parallelGateway }
+remind: { type: boundaryEvent, attachedTo: each, timer: PT1H, cancelActivity: false }`);
+  t.equal(run.outcome, 'Running');
+  world.advance('PT1H');
+  t.equal(run.outcome, 'Failed DEADLOCK at join');
+});
+
 t.test('7b: a surplus token at a join is a DEADLOCK in the end', async (t) => {
   const run = new World().start(`
 start: { type: startEvent, next: [a, b, c] }

@@ -26,7 +26,7 @@ export function checkEnded(state: State): void {
 export function checkRunning(state: State, instance: (id: string) => State | undefined): void {
   assert.ok(state.active.size > 0, 'a running instance has an active node');
   assert.ok(
-    [...state.active.values()].some(({ phase }) => phase !== 'body'),
+    [...state.active.values()].some((one) => one.phase !== 'body' || one.timers.length + one.subscriptions.length > 0),
     'a running instance waits on something',
   );
   assert.equal(state.endTime, undefined);
