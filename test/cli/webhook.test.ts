@@ -91,6 +91,8 @@ t.test('a webhook flow is made and tried without leaving the terminal', async (t
       'x-github-event=push',
     ]);
     t.match(made.stderr, /^STARTED/);
+    const odd = await wfx(['webhook', 'trigger', 'github', 'push', '--header', 'x-é=1']);
+    t.match(odd, { code: 2, stderr: /The header “x-é” can't be sent as it is/ });
   });
 
   t.test('deliveries are listed, shown, followed and sent again', async (t) => {

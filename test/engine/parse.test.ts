@@ -172,6 +172,15 @@ t.test('a schedule that is there twice is told: they would be one', async (t) =>
   t.strictSame(warnings(schedules('"0 9 * * *", timezone: Europe/Berlin')), []);
 });
 
+t.test('a star that means nothing in a filter is told', async (t) => {
+  const wanted = (filter: string) =>
+    warnings(
+      `${flowOf('  s: { type: startEvent }')}\ntriggers: [{ type: webhook, registration: r, eventType: "${filter}" }]`,
+    );
+  t.match(wanted('*.created'), [{ code: 'LITERAL_STAR', path: 'triggers.0.eventType' }]);
+  for (const filter of ['order.*', '*', 'order.created']) t.strictSame(wanted(filter), [], filter);
+});
+
 t.test("YAML's traps are explained, with the line and what to write", async (t) => {
   const traps: [yaml: string, line: string][] = [
     ['a: {name}', '1:4 UNQUOTED_BRACES a -> quote it: "{name}"'],

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Webhook } from '../../contract/types.ts';
-import type { JsonObject } from '../../engine/json.ts';
+import { isObject, type JsonObject } from '../../engine/json.ts';
 import { usage } from '../exit.ts';
 import { readMap } from '../flow-file.ts';
 import type { Fixture, Moment } from './fixtures/fixture.ts';
@@ -56,8 +56,9 @@ async function ownEvent(file: string, provider: Webhook['provider'], name: strin
   const { body = map, headers = {}, as = 'json' } = 'body' in map ? map : {};
   const form = FORMS.find((one) => one === as);
   if (form === undefined) throw usage(`The template ${file} has “as: ${String(as)}”.`, `it is ${FORMS.join(', ')}`);
+  if (!isObject(headers)) throw usage(`The template ${file} has “headers” that are no map.`);
   const built = FIXTURES[provider][name] ?? Object.values(FIXTURES[provider])[0];
-  const own = Object.entries(headers as JsonObject).map(([key, value]) => [key.toLowerCase(), String(value)]);
+  const own = Object.entries(headers).map(([key, value]) => [key.toLowerCase(), String(value)]);
   return {
     headers: { ...built?.(moment).headers, ...Object.fromEntries(own) },
     body: body as JsonObject,

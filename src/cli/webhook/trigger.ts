@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { type Client, UnreachableError } from '../../client/index.ts';
 import type { Delivery, Environment, Webhook } from '../../contract/types.ts';
@@ -102,7 +103,20 @@ function outgoingOf(
     ...fixture.headers,
     ...Object.fromEntries(own),
   };
+  checkHeaders(headers);
   return { headers, body: Buffer.from(text), eventId: provider === 'STANDARD' ? eventId : '' };
+}
+
+function checkHeaders(headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    } catch {
+      const hint = 'a name is of letters, digits and dashes, a value one line without letters beyond Latin-1';
+      throw usage(`The header “${name}” can't be sent as it is.`, hint);
+    }
+  }
 }
 
 function encoded(body: JsonObject, as: Fixture['as']): { readonly text: string; readonly type: string } {

@@ -15,10 +15,23 @@ const filter: Kind<string> = {
   read: (value, at) => (typeof value === 'string' ? value : mismatch('a text', value, at)),
 };
 
+/** A type of events; `*` at its end stands for any rest, and nowhere else for anything. */
+const eventType: Kind<string> = {
+  schema: filter.schema,
+  read(value, at) {
+    const text = filter.read(value, at);
+    if (text?.slice(0, -1).includes('*'))
+      at.warning('LITERAL_STAR', `\`*\` stands for any rest at the end alone: here it is an ordinary character`, {
+        hint: 'leave out `eventType` to take all events, and choose in the flow',
+      });
+    return text;
+  },
+};
+
 const TRIGGER_KEYS = {
   webhook: {
     registration: required(plain, 'The id or name of the webhook registration.'),
-    eventType: optional(filter, 'Only events of this type start the flow; none: all do.'),
+    eventType: optional(eventType, 'Only events of this type start the flow; none: all do.'),
   },
   schedule: {
     cron: required(cronExpression, 'minute hour day-of-month month day-of-week'),
