@@ -785,6 +785,8 @@ t.test('scripts: bounds', async (t) => {
     ['JSON.parse("[".repeat(1e6))', 'SCRIPT_MEMORY'],
     ['"a".repeat(1e9)', 'SCRIPT_MEMORY'],
     ['let s = "a"; for (;;) s += s', 'SCRIPT_MEMORY'],
+    ['let a = []; for (let i = 0; i < 200; i += 1) a.push(new ArrayBuffer(1e6)); 1', 'SCRIPT_MEMORY'],
+    ['let a = []; for (;;) a.push(new ArrayBuffer(9000))', 'SCRIPT_MEMORY'],
     ['"a".repeat(5e6)', 'SCRIPT_MEMORY'],
     ['let a = []; for (let i = 0; i < 600; i += 1) a = [a]; a', 'RESULT_TOO_DEEP'],
   ];

@@ -1,3 +1,6 @@
+/** Bytes: more than what is let go for describing an error, far less than what a script that ends well leaves. */
+const PROBE = 4 * 1024 * 1024;
+
 /**
  * What runs inside a sandbox before its script does. It takes hold of the builtins first, so that a script that replaces
  * them fools nobody but itself. Text passes the border as JSON only: C strings would lose U+0000 and lone surrogates.
@@ -12,6 +15,7 @@ export const SANDBOX_GLOBALS = String.raw`(function (log) {
   const isIdentifier = identifier.test.bind(identifier);
   const text = String;
   const Problem = TypeError;
+  const Memory = ArrayBuffer;
   const clipped = (string) => apply(slice, string, [0, 10000]);
 
   function shown(value) {
@@ -71,13 +75,22 @@ export const SANDBOX_GLOBALS = String.raw`(function (log) {
     }
   }
 
+  /** Where there is no memory for an error, the interpreter throws null. */
+  function isFull() {
+    try {
+      return new Memory(${PROBE}) === null;
+    } catch {
+      return true;
+    }
+  }
+
   function description(thrown) {
     const isObject = (typeof thrown === 'object' && thrown !== null) || typeof thrown === 'function';
     const own = (key) => (isObject && hasOwn(thrown, key) && typeof thrown[key] === 'string' ? clipped(thrown[key]) : undefined);
     const isError = own('stack') !== undefined;
     const name = isError && typeof thrown.name === 'string' ? clipped(thrown.name) : '';
     const message = own('message') ?? (isError ? '' : clipped(shown(thrown)));
-    return stringify({ code: own('code'), name, message, stack: own('stack') });
+    return stringify({ code: own('code'), name, message, stack: own('stack'), full: thrown === null && isFull() });
   }
 
   return { variables, result, description };

@@ -23,9 +23,9 @@ export type ScriptAnswer =
   | { readonly ok: true; readonly json: string; readonly logs: readonly ScriptLine[] }
   | { readonly ok: false; readonly code: string; readonly message: string; readonly logs: readonly ScriptLine[] };
 
-const MEMORY = 64 * 1024 * 1024;
-/** Lent for describing the error of a script that used up its own. */
-const SPARE_MEMORY = 8 * 1024 * 1024;
+const MEMORY = 128 * 1024 * 1024;
+/** Held back, and let go for describing the error of a script that used up all memory. */
+const SPARE_MEMORY = 1024 * 1024;
 /** Of the interpreter's own stack; the thread's stack is far larger (see script-pool.ts). */
 const STACK = 768 * 1024;
 /** Characters of JSON. */
@@ -52,6 +52,7 @@ interface Sandbox {
   readonly interrupted: () => boolean;
   /** The functions of sandbox-globals.ts. */
   readonly globals: QuickJSHandle;
+  readonly spare: QuickJSHandle;
 }
 
 /** What ends a script from outside. */
@@ -67,7 +68,7 @@ export interface ScriptLimits {
  * The value is that of the script's last expression, or what a `return` outside of functions gives; of a promise, what it
  * is fulfilled with, if nothing but promises is needed for that. It must be JSON: undefined is null; functions, symbols,
  * BigInts, NaN, Infinity and cycles are errors.
- * Errors: SCRIPT_ERROR or the thrown value's own string `code`; SCRIPT_TIMEOUT; SCRIPT_MEMORY for more than 64 MiB, calls
+ * Errors: SCRIPT_ERROR or the thrown value's own string `code`; SCRIPT_TIMEOUT; SCRIPT_MEMORY for more than 128 MiB, calls
  * that nest too deeply, and results over 4 MiB.
  * @throws what the interpreter itself fails with; nothing of `module` may be used after that.
  */
@@ -94,6 +95,7 @@ function createSandbox(module: QuickJSWASMModule, scope: Scope, limits: ScriptLi
     return interrupted;
   });
   const context = scope.manage(runtime.newContext());
+  const spare = scope.manage(context.newArrayBuffer(new ArrayBuffer(SPARE_MEMORY)));
   const log = scope.manage(
     context.newFunction('log', (line) => {
       if (logs.length < MAX_LOGS) logs.push(JSON.parse(context.getString(line)) as ScriptLine);
@@ -101,7 +103,7 @@ function createSandbox(module: QuickJSWASMModule, scope: Scope, limits: ScriptLi
   );
   const prepare = scope.manage(context.unwrapResult(context.evalCode(SANDBOX_GLOBALS, 'wfx')));
   const globals = scope.manage(context.unwrapResult(context.callFunction(prepare, context.undefined, log)));
-  return { runtime, context, scope, globals, timeLimit: limits.timeLimit, interrupted: () => interrupted };
+  return { runtime, context, scope, globals, spare, timeLimit: limits.timeLimit, interrupted: () => interrupted };
 }
 
 function resultOf(sandbox: Sandbox, job: ScriptJob): string {
@@ -112,7 +114,9 @@ function resultOf(sandbox: Sandbox, job: ScriptJob): string {
   const length = context.getNumber(scope.manage(context.getProp(json, 'length')));
   if (length > MAX_RESULT)
     throw new ScriptFailure('SCRIPT_MEMORY', `the script's result is larger than ${MAX_RESULT / 1024 / 1024} MiB`);
-  return context.getString(json);
+  const text = context.getString(json);
+  if (text === '') throw outOfMemory();
+  return text;
 }
 
 type Evaluated = ReturnType<QuickJSContext['evalCode']>;
@@ -184,6 +188,7 @@ const timedOut = ({ timeLimit }: Sandbox) =>
 function failureOf(sandbox: Sandbox, thrown: QuickJSHandle): ScriptFailure {
   if (sandbox.interrupted()) return timedOut(sandbox);
   sandbox.runtime.setMemoryLimit(MEMORY + SPARE_MEMORY);
+  if (sandbox.spare.alive) sandbox.spare.dispose();
   const { context, scope, globals } = sandbox;
   const describe = scope.manage(context.getProp(globals, 'description'));
   const result = context.callFunction(describe, context.undefined, thrown);
@@ -203,20 +208,25 @@ interface Description {
   readonly message: string;
   /** Only of errors. */
   readonly stack?: string;
+  /** There was no memory left for an error. */
+  readonly full: boolean;
 }
 
-function described({ code, name, message, stack }: Description): ScriptFailure {
-  if ((name === 'InternalError' || name === 'SyntaxError') && message === 'stack overflow')
+function described({ code, name, message, stack, full }: Description): ScriptFailure {
+  const isInternal = name === 'InternalError' || name === 'SyntaxError';
+  if (isInternal && message === 'stack overflow')
     return new ScriptFailure('SCRIPT_MEMORY', `the script's calls nest too deeply${lineOf(stack)}`);
-  if (name === 'InternalError' && (message === 'out of memory' || message === 'string too long'))
-    return new ScriptFailure(
-      'SCRIPT_MEMORY',
-      `the script needs more than its ${MEMORY / 1024 / 1024} MiB of memory${lineOf(stack)}`,
-    );
+  if (full || (isInternal && (message === 'out of memory' || message === 'string too long'))) return outOfMemory(stack);
   const named = name === '' || name === 'Error' ? message : `${name}: ${message}`;
   const valid = code !== undefined && code !== '' && code.length <= MAX_CODE;
   return new ScriptFailure(valid ? code : 'SCRIPT_ERROR', `${named}${lineOf(stack)}`);
 }
+
+const outOfMemory = (stack?: string) =>
+  new ScriptFailure(
+    'SCRIPT_MEMORY',
+    `the script needs more than its ${MEMORY / 1024 / 1024} MiB of memory${lineOf(stack)}`,
+  );
 
 function lineOf(stack = ''): string {
   const line = /\bscript:(\d+)/.exec(stack)?.[1];
