@@ -1,23 +1,26 @@
 import { plain } from '../client/index.ts';
-import type { Instance } from '../contract/types.ts';
+import type { HistoryStep, Instance } from '../contract/types.ts';
 import { shownDuration } from '../terminal/duration.ts';
 import { between, STATUSES, shownTime, shownValue, stateOf } from '../terminal/shown.ts';
 import { styleOf } from './shown.ts';
 import { printFields, printTable } from './table.ts';
 import type { Wfx } from './wfx.ts';
 
-/** A run for a person (its state, error, nodes and variables), or as the API gives it. */
-export function showInstance(wfx: Wfx, instance: Instance): void {
+/**
+ * A run for a person (its state, error, nodes and variables), or as the API gives it. With a step it is as it was then, and
+ * so are the lengths of time.
+ */
+export function showInstance(wfx: Wfx, instance: Instance, step?: HistoryStep): void {
   const { io } = wfx;
   if (wfx.json) {
     io.json(instance);
     return;
   }
   io.print(io.paint('bold', plain(instance.processName)));
-  printFields(io, fieldsOf(instance));
+  printFields(io, fieldsOf(instance, step));
   if (instance.nodes.length > 0) {
     io.print('');
-    showNodes(wfx, instance);
+    showNodes(wfx, instance, step?.timestamp);
   }
   if (Object.keys(instance.data).length > 0) {
     io.print('');
@@ -25,10 +28,14 @@ export function showInstance(wfx: Wfx, instance: Instance): void {
   }
 }
 
-function fieldsOf(instance: Instance): readonly (readonly [string, string | undefined])[] {
+function fieldsOf(
+  instance: Instance,
+  step: HistoryStep | undefined,
+): readonly (readonly [string, string | undefined])[] {
   const { error } = instance;
   return [
     ['instance', instance.processInstanceId],
+    ['as of step', step && `${step.step}, ${shownTime(step.timestamp)}: ${step.nodeName} ${step.message}`],
     ['state', stateOf(instance)],
     ['error', error === undefined ? undefined : `${error.code} at ${error.nodeId}: ${error.message}`],
     ['flow', `${instance.processId}, version ${instance.processVersion}`],
@@ -36,7 +43,10 @@ function fieldsOf(instance: Instance): readonly (readonly [string, string | unde
     ['key', instance.correlationKey],
     ['started', `${shownTime(instance.startTime)} by ${startedBy(instance.trigger)}`],
     ['ended', instance.endTime === undefined ? undefined : shownTime(instance.endTime)],
-    ['took', shownDuration(between(instance.startTime, instance.endTime))],
+    [
+      instance.stateCd === 0 ? 'runs for' : 'took',
+      shownDuration(between(instance.startTime, instance.endTime ?? step?.timestamp)),
+    ],
     ['parent', instance.parentInstanceId],
     ['retry of', instance.retryOf],
     ['children', instance.children.length === 0 ? undefined : instance.children.join(', ')],
@@ -64,7 +74,7 @@ function startedBy(trigger: Instance['trigger']): string {
   }
 }
 
-function showNodes({ io }: Wfx, { nodes }: Instance): void {
+function showNodes({ io }: Wfx, { nodes }: Instance, moment: string | undefined): void {
   printTable(
     io,
     nodes,
@@ -77,7 +87,7 @@ function showNodes({ io }: Wfx, { nodes }: Instance): void {
         style: ({ statusCd }) => styleOf(STATUSES[statusCd]),
       },
       { title: 'STARTED', text: ({ startTime }) => shownTime(startTime) },
-      { title: 'TOOK', text: (node) => shownDuration(between(node.startTime, node.endTime)) },
+      { title: 'TOOK', text: (node) => shownDuration(between(node.startTime, node.endTime ?? moment)) },
       { title: 'TRIES', text: ({ attempt }) => String(attempt) },
       { title: 'NAME', text: ({ nodeName }) => nodeName },
     ],

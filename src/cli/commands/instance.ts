@@ -59,11 +59,7 @@ export function add(command: Command, wfx: Wfx): void {
         ['wfx instance show ID --at 12', 'as it was after the twelfth entry of its log'],
       ),
     )
-    .action(async (id: string, { at }: { readonly at?: number }) => {
-      const client = await wfx.client();
-      const query = at === undefined ? {} : { at };
-      showInstance(wfx, await client.call('getInstance', { params: { processInstanceId: id }, query }));
-    });
+    .action((id: string, { at }: { readonly at?: number }) => show(wfx, id, at));
   command
     .command('logs')
     .description('Print the log of a run. With --follow, go on until it ends.')
@@ -124,6 +120,18 @@ export function add(command: Command, wfx: Wfx): void {
 function entryOf(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw usage(`--at takes the number of a log entry, from 1, not “${text}”.`);
+}
+
+async function show(wfx: Wfx, processInstanceId: string, at: number | undefined): Promise<void> {
+  const client = await wfx.client();
+  const params = { processInstanceId };
+  if (at === undefined) return showInstance(wfx, await client.call('getInstance', { params }));
+  // A page of the history begins after the step that its cursor names.
+  const page = await client.call('listHistory', { params, query: { limit: 1, cursor: String(at - 1) } });
+  const [step] = page.items;
+  if (step === undefined)
+    throw usage(`This run has no step ${at}.`, `wfx instance history ${processInstanceId} lists its steps`);
+  showInstance(wfx, await client.call('getInstance', { params, query: { at } }), step);
 }
 
 async function list(wfx: Wfx, options: ListOptions): Promise<void> {
