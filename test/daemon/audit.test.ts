@@ -54,13 +54,15 @@ t.test('who was turned away is recorded, once a minute of a kind', async (t) => 
   for (let time = 0; time < 3; time += 1) {
     await server.call('POST', '/process/exec', { key: 'apk_nobody_secret', body: { processId: SHORT } });
     await server.call('POST', '/process/exec', { key: viewer, body: { processId: SHORT } });
+    await server.call('GET', '/process/list', { key: 'apk_nobody_secret' });
   }
   const items = await entries(server, '', server.system);
   t.match(items, [
+    { action: 'listFlows', status: 401, error: 'UNAUTHORIZED', actor: null },
     { action: 'execProcess', status: 403, error: 'FORBIDDEN', actor: { name: 'viewer' } },
     { action: 'execProcess', status: 401, error: 'UNAUTHORIZED', actor: null, organizationId: null },
   ]);
-  t.equal(items.length, 2);
+  t.equal(items.length, 3);
 });
 
 t.test('an organization sees its own record, a system-level key all of them', async (t) => {

@@ -112,6 +112,7 @@ t.test('signing in with a browser', async (t) => {
       '//evil.example',
       '/x',
       'javascript:1',
+      `blob:${app}/1`,
     ])
       t.equal((await begin(`?returnTo=${encodeURIComponent(page)}`)).status, 400, page);
   });

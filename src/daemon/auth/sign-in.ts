@@ -63,7 +63,7 @@ export class SignIn {
   /** Where to send the browser, and the cookie that it brings back. `callback` is our address that the provider sends it to. */
   async begin(callback: string, returnTo: string | undefined): Promise<{ address: string; cookie: string }> {
     const { issuer, settings, allowedOrigins } = this.#options;
-    if (returnTo !== undefined && !(URL.canParse(returnTo) && allowedOrigins.includes(new URL(returnTo).origin)))
+    if (returnTo !== undefined && !isPageOf(allowedOrigins, returnTo))
       throw invalid('returnTo', 'must be the address of a page whose origin is among allowedOrigins');
     const { configuration } = await issuer.provider();
     const attempt = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier(), callback };
@@ -145,5 +145,9 @@ export class SignIn {
     }
   }
 }
+
+/** Not every address with the origin of a page is one: a `blob:` has that of who made it. */
+const isPageOf = (origins: readonly string[], address: string): boolean =>
+  URL.canParse(address) && /^https?:/i.test(address) && origins.includes(new URL(address).origin);
 
 const failed = (why: string): Refusal => new Refusal('UNAUTHORIZED', `Signing in did not work: ${why}.`);

@@ -55,6 +55,8 @@ export function createServer(
     headersTimeout: HEADERS_MS,
     connectionsCheckingInterval: CHECK_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
+    // Refused below, in words.
+    requireHostHeader: false,
   };
   const app = Fastify({
     loggerInstance: log,
@@ -85,6 +87,8 @@ export function createServer(
       void reply.header('Connection', 'close');
       throw new Refusal('SHUTTING_DOWN', 'The daemon is stopping: try again when it is back.');
     }
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      throw new Refusal('VALIDATION_ERROR', 'The request needs a Host header that names this daemon.');
     if (!isDelivery(request)) {
       checkHost(request);
       checkOrigin(request);
