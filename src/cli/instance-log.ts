@@ -2,6 +2,7 @@ import { plainJson } from '../client/index.ts';
 import { STATES } from '../terminal/shown.ts';
 import { EXIT } from './exit.ts';
 import { logLine } from './log-lines.ts';
+import { warningOfLosses } from './reconnecting.ts';
 import type { Wfx } from './wfx.ts';
 
 /** A stream that has shown all of its history is silent for at least this long. */
@@ -22,7 +23,7 @@ export async function printLog(wfx: Wfx, processInstanceId: string, follow: bool
   try {
     for await (const item of client.log(processInstanceId, {
       signal: stop.signal,
-      onReconnecting: (state) => wfx.io.warn(`${state.reason}; trying again`),
+      onReconnecting: warningOfLosses(wfx),
     })) {
       if (item.kind === 'end') {
         if (!wfx.json) wfx.io.note(`The run ended: ${STATES[item.end.stateCd as 1 | 2 | 3]}.`);

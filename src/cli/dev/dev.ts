@@ -4,6 +4,7 @@ import { ApiError, type Client, plainJson } from '../../client/index.ts';
 import type { DaemonFile } from '../daemon/found.ts';
 import { usage } from '../exit.ts';
 import { untilInterrupted } from '../interrupt.ts';
+import { warningOfLosses } from '../reconnecting.ts';
 import { type NameOptions, tunnelNamed } from '../tunnel/names.ts';
 import { keepTunnel } from '../tunnel/tunnel.ts';
 import { deliveryLine, newestDelivery } from '../webhook/deliveries.ts';
@@ -85,8 +86,9 @@ function oneByOne(signal: AbortSignal) {
 }
 
 /** Of all webhooks. A key that may not see them still shows the rest. */
-async function showDeliveries({ io, json }: Wfx, client: Client, signal: AbortSignal): Promise<void> {
-  const onReconnecting = ({ reason }: { readonly reason: string }): void => io.warn(`${reason}; trying again`);
+async function showDeliveries(wfx: Wfx, client: Client, signal: AbortSignal): Promise<void> {
+  const { io, json } = wfx;
+  const onReconnecting = warningOfLosses(wfx);
   try {
     const after = await newestDelivery(client, undefined);
     for await (const delivery of client.deliveries(undefined, { after, signal, onReconnecting }))

@@ -172,7 +172,7 @@ export class FlowFolder {
   }
 
   async #publish(path: string, source: SourceFile, flow: Flow): Promise<void> {
-    this.#unsent.delete(path);
+    const isWaiting = this.#unsent.delete(path);
     try {
       const published = await publish(this.#wfx, this.#client, source, 'DEVELOPMENT');
       this.#files.set(path, { text: source.text, flow, version: published.version });
@@ -181,7 +181,8 @@ export class FlowFolder {
     } catch (error) {
       if (error instanceof UnreachableError || (error instanceof ApiError && error.status === 503)) {
         this.#unsent.add(path);
-        return this.#note('yellow', `${path} waits for the daemon: ${plain(error.message)}`);
+        if (!isWaiting) this.#note('yellow', `${path} waits for the daemon: ${plain(error.message)}`);
+        return;
       }
       const { message, details = [] } = failureOf(error);
       this.#note('red', `✗ ${path} is not published: ${[message, ...details].join(' ')}`);

@@ -5,6 +5,7 @@ import { padded } from '../../terminal/width.ts';
 import { usage } from '../exit.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import type { Io } from '../io.ts';
+import { warningOfLosses } from '../reconnecting.ts';
 import { printFields, printTable } from '../table.ts';
 import type { Wfx } from '../wfx.ts';
 import { allWebhooks, foundWebhook } from './registrations.ts';
@@ -112,7 +113,7 @@ export async function showLive(
   { webhookId, verdict }: Shown,
   options: Pick<StreamOptions, 'signal' | 'onConnected'>,
 ): Promise<void> {
-  const onReconnecting = ({ reason }: { readonly reason: string }): void => wfx.io.warn(`${reason}; trying again`);
+  const onReconnecting = warningOfLosses(wfx);
   const after = await newestDelivery(client, webhookId);
   for await (const delivery of client.deliveries(webhookId, { ...options, after, onReconnecting })) {
     if (verdict !== undefined && delivery.verdict !== verdict) continue;
