@@ -135,7 +135,8 @@ export class FormPanel implements Panel {
       body.push(...this.#block(control, i === this.#at, inner), '');
     }
     if (this.#controls.length === 0)
-      body.push(paint('dim', `There is nothing to fill in: ^s does “${this.#options.does}”.`));
+      for (const line of wrapped(`There is nothing to fill in: ^s does “${this.#options.does}”.`, inner))
+        body.push(paint('dim', line));
     const fits = body.length - 1 <= height - head.length;
     // Where not all is in sight, the last line says how much is below.
     const room = Math.max(1, height - head.length - (fits ? 0 : 1));
