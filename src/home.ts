@@ -1,5 +1,5 @@
-import { mkdirSync, realpathSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import envPaths from 'env-paths';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -15,6 +15,24 @@ export function homeDir(env: Env = process.env): string {
 
 /** Makes the folder, readable by its owner alone, and answers its path without symbolic links. */
 export function madeHome(home: string): string {
-  mkdirSync(home, { recursive: true, mode: 0o700 });
+  makeFolders(home);
   return realpathSync(home);
+}
+
+/**
+ * Makes a folder and those missing above it, for their owner alone, and answers those made, topmost first; throws what
+ * `mkdir` throws. Step by step, because Node's `recursive` tries for ever where a folder that is there answers ENOENT, as
+ * /proc does.
+ */
+export function makeFolders(path: string): string[] {
+  const folder = resolve(path);
+  const above = dirname(folder);
+  const made = above === folder || existsSync(above) ? [] : makeFolders(above);
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+    return [...made, folder];
+  } catch (error) {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return made;
+    throw error;
+  }
 }

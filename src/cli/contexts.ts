@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolders } from '../home.ts';
 import { usage } from './exit.ts';
 
 /** A daemon elsewhere, by a name of the user's own. Its API key rests with the other credentials, as `context:<name>`. */
@@ -39,7 +40,7 @@ export function readContexts(home: string): Contexts {
 }
 
 export function writeContexts(home: string, { current, contexts }: Contexts): void {
-  mkdirSync(home, { recursive: true, mode: 0o700 });
+  makeFolders(home);
   const draft = `${fileOf(home)}.${process.pid}.tmp`;
   writeFileSync(draft, `${JSON.stringify({ current, contexts: Object.fromEntries(contexts) }, null, 2)}\n`, {
     mode: 0o600,

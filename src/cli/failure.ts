@@ -22,7 +22,7 @@ export function failureOf(error: unknown): Failure {
     };
   if (error instanceof Error && error.name === 'AbortError') return { exit: EXIT.interrupted, message: 'Interrupted.' };
   if (error instanceof Error && error.name === 'CredentialsError') return { exit: EXIT.usage, message: error.message };
-  return fault(error);
+  return fileFailure(error) ?? fault(error);
 }
 
 const HINTS: Partial<Record<ApiError['code'], string>> = {
@@ -58,6 +58,17 @@ function exitOf(status: number, code: ErrorCode | 'UNEXPECTED_ANSWER'): Exit {
   if (status === 401 || status === 403) return EXIT.notAllowed;
   if (status === 429 || status >= 500 || code === 'UNEXPECTED_ANSWER') return EXIT.unreachable;
   return EXIT.usage;
+}
+
+/** A file of wfx's own, or its folder, that the system refuses. */
+function fileFailure(error: unknown): Failure | undefined {
+  const { code, path, message } = error as NodeJS.ErrnoException;
+  if (!(error instanceof Error) || code === undefined || path === undefined) return undefined;
+  return {
+    exit: EXIT.usage,
+    message: `${plain(path)} can't be used (${plain(message)}).`,
+    hint: 'mend its permissions, or choose another data folder with WFX_HOME',
+  };
 }
 
 /** What nobody foresaw. The stack helps whoever mends it, not who meets it. */

@@ -97,6 +97,15 @@ t.test('a data folder that can’t be one is named in one sentence', async (t) =
   const { code, stderr } = await wfx(['daemon', 'start', '--port', '0', '--data-dir', join(dir, 'file')]);
   t.equal(code, 5);
   t.match(stderr, /data folder .*file can't be written to/);
+  // A folder that is there, and answers to `mkdir` that it is not: Node's own recursive mkdir tries for ever.
+  if (process.platform === 'linux') {
+    t.match(await wfx(['daemon', 'start', '--data-dir', '/proc/wfx/data']), {
+      code: 5,
+      stderr: /no folder can be made/,
+    });
+    const added = await wfx(['context', 'add', 'a', 'http://127.0.0.1:1'], { env: { WFX_HOME: '/proc/wfx' } });
+    t.match(added, { code: 2, stderr: /^error: \/proc\/wfx can't be used/ });
+  }
   const locked = join(dir, 'locked');
   mkdirSync(locked);
   chmodSync(locked, 0o500);

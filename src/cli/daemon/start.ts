@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { makeFolders } from '../../home.ts';
 import { CliError, EXIT, usage } from '../exit.ts';
 import { type DaemonFile, daemonLog, findDaemon, isAlive } from './found.ts';
 
@@ -85,7 +86,7 @@ export function daemonEnvironment(): NodeJS.ProcessEnv {
 
 function openLog(dataDir: string): number {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolders(dataDir);
     return openSync(daemonLog(dataDir), 'a', 0o600);
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
@@ -95,6 +96,7 @@ function openLog(dataDir: string): number {
         EROFS: 'read-only file system',
         ENOTDIR: 'it is no folder',
         EEXIST: 'it is no folder',
+        ENOENT: 'no folder can be made there',
         ENOSPC: 'the disk is full',
       }[code] ?? code;
     throw new CliError(

@@ -32,7 +32,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EISDIR: 'a folder stands where a file belongs, move it away',
   ENOTDIR: 'a file stands where a folder belongs, move it away or choose another data folder with --data-dir',
   EEXIST: 'a file stands where a folder belongs, move it away or choose another data folder with --data-dir',
-  ENOENT: 'restore the data folder from a backup',
+  ENOENT: 'restore the data folder from a backup or choose another with --data-dir',
   ENFILE: 'raise the limit on open files',
 };
 

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeFolders } from '../../home.ts';
 import { storageError } from './errors.ts';
 
 export interface DataDirLock {
@@ -36,7 +37,7 @@ const POLL_MS = 5;
 export async function lockDataDir(dir: string): Promise<DataDirLock> {
   const folder = path.join(dir, 'lock');
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder);
     const { dev, ino } = await stat(folder);
     const mine = `${process.pid}.${await birthOf(process.pid)}.${dev}-${ino}.${randomBytes(6).toString('hex')}`;
     const claim = path.join(folder, mine);

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { access, type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { access, type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolders } from '../../home.ts';
 import { StorageError } from '../ports.ts';
 import { type CheckpointFile, checkCheckpoint, checkpointFile, frameInName } from './checkpoint.ts';
 import { readUpTo, syncData, syncFolder, UNFINISHED, writeAll } from './durable-file.ts';
@@ -77,9 +78,7 @@ async function prepareFolder(dir: string): Promise<void> {
 
 /** Makes `dir` and the folders above it, durably. */
 async function makeFolder(dir: string): Promise<void> {
-  const topmost = await mkdir(dir, { recursive: true, mode: 0o700 });
-  if (topmost === undefined) return;
-  for (let made = dir; made.length >= topmost.length; made = path.dirname(made)) await syncFolder(path.dirname(made));
+  for (const made of makeFolders(dir)) await syncFolder(path.dirname(made));
 }
 
 async function list(dir: string): Promise<Listing> {

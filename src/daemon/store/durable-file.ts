@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolders } from '../../home.ts';
 import { StorageError } from '../ports.ts';
 
 /**
@@ -22,9 +23,7 @@ export async function writeWhole(path: string, content: string | Uint8Array, mod
 
 /** Makes a folder with those above it, durably, for its owner alone. */
 export async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  for (let made = path; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made));
+  for (const made of makeFolders(path)) await syncFolder(dirname(made));
 }
 
 async function writeSynced(path: string, content: string | Uint8Array, mode: number): Promise<void> {
