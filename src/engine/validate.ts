@@ -25,8 +25,8 @@ export function validate(root: ReadBody, bodies: ReadonlyMap<string, readonly At
     checkBoundaries(body, propose);
     checkNodes(body);
     checkReach(body);
-    checkEndless(body);
   }
+  checkEndless(root);
   checkNames(file);
   checkOrder(root, file);
 }

@@ -158,6 +158,27 @@ t.test('a parallel join that can never have all its tokens', async (t) => {
   const reminded = `  x: { type: userTask, next: a }\n  r: { type: boundaryEvent, attachedTo: x, timer: PT1H, cancelActivity: false, next: b }`;
   t.strictSame(join('x', reminded), []);
   t.match(join('x', reminded.replace('cancelActivity: false, ', '')), [{ code: 'NEVER_JOINS' }]);
+  const beside = '\n  c: { type: task, next: join }';
+  t.match(
+    join('[x, c]', choice + beside),
+    [{ code: 'NEVER_JOINS', message: /from `a` and another from `b`, and only one comes/ }],
+    'the fork before the choice sends no token along both of its ways',
+  );
+  t.match(
+    join('[y, c]', `  y: { type: scriptTask, script: 1, next: a, errorFlow: b }${beside}`),
+    [{ code: 'NEVER_JOINS' }],
+    'an errorFlow is taken instead of `next`',
+  );
+  t.strictSame(join('[y, c]', `  y: { type: parallelGateway, next: [a, b] }${beside}`), []);
+  const round = warnings(
+    flowOf(`  start: { type: startEvent, next: join }\n  join: { type: parallelGateway, next: x }
+  x: { type: ifElse, condition: "\${c}", then: join, else: done }\n  done: { type: endEvent }`),
+  );
+  t.match(
+    round,
+    [{ code: 'NEVER_JOINS', message: /`start` and another from `x`/ }],
+    'it waits for what comes after it',
+  );
 });
 
 t.test('a variable that is almost the name of one that is set', async (t) => {
@@ -261,6 +282,20 @@ t.test('cycles without a way out', async (t) => {
   t.match(
     left('  a: { type: loopNode, times: 2, nodes: { s: { type: startEvent, next: b }, b: { type: task, next: b } } }'),
     [{ code: 'ENDLESS', path: 'nodes.a.nodes.b' }],
+  );
+  const inside = (keys: string, more = '') =>
+    left(
+      `  a: { type: subProcess, ${keys} nodes: { l: { type: loopNode, condition: "\${true}", nodes: { b: { type: task, next: c }, c: { type: task, next: c } } } } }${more}`,
+    );
+  t.match(inside(''), [{ path: 'nodes.a.nodes.l.condition' }, { path: 'nodes.a.nodes.l.nodes.c' }]);
+  t.strictSame(inside('timeout: PT1H,'), [], 'what is around it ends it');
+  t.strictSame(inside('', '\n  d: { type: boundaryEvent, attachedTo: a, message: stop }'), []);
+  t.strictSame(
+    left(
+      '  a: { type: task, next: [b, c] }\n  b: { type: task, next: b }\n  c: { type: userTask, next: d }\n  d: { type: endEvent, terminate: true }',
+    ),
+    [],
+    'another token ends all',
   );
 });
 

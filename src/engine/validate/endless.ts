@@ -2,9 +2,20 @@ import { type Condition, test } from '../juel/index.ts';
 import { idsIn, type ReadBody, type ReadNode, startsOf } from '../parse/nodes.ts';
 import { type Edges, edgesOf, follow, reversed } from './graph.ts';
 
-/** Warns of cycles that no way leads out of and where nothing is waited for, and of loops whose condition is always true. */
-export function checkEndless(body: ReadBody): void {
-  for (const node of body.nodes.values()) checkCondition(node, body);
+/**
+ * Warns of cycles that no way leads out of and where nothing is waited for, and of loops whose condition is always true: in
+ * a body and those inside of it, but not where something else ends it (`stopped`).
+ */
+export function checkEndless(body: ReadBody, stopped = endsAtOnce(body)): void {
+  if (!stopped) checkCycles(body);
+  for (const node of body.nodes.values()) {
+    const interrupted = stopped || isInterrupted(node, body);
+    if (!interrupted) checkCondition(node);
+    if (node.inner !== undefined) checkEndless(node.inner, interrupted || endsAtOnce(node.inner));
+  }
+}
+
+function checkCycles(body: ReadBody): void {
   const edges = edgesOf(body);
   const reached = follow(
     startsOf(body).map(({ id }) => id),
@@ -68,10 +79,10 @@ function cyclesAmong(trapped: readonly string[], edges: Edges): readonly (readon
 }
 
 /** A while loop whose condition reads no variable never changes its mind. */
-function checkCondition(node: ReadNode, body: ReadBody): void {
+function checkCondition(node: ReadNode): void {
   const condition = node.node?.keys['condition'] as Condition | undefined;
   if (node.type !== 'loopNode' || condition === undefined || condition.names.length > 0) return;
-  if (!isTrue(condition) || isInterrupted(node, body) || (node.inner !== undefined && throws(node.inner))) return;
+  if (!isTrue(condition) || (node.inner !== undefined && throws(node.inner))) return;
   const message = `the condition is always true: the loop \`${node.id}\` ends only with the error LOOP_LIMIT`;
   node.at
     .key('condition')
@@ -86,11 +97,18 @@ function isTrue(condition: Condition): boolean {
   }
 }
 
-/** Something ends the loop otherwise: its timeout, a boundary event, or an error that it expects. */
+/** Something ends the loop or subProcess otherwise: its timeout, a boundary event, or an error that it expects. */
 function isInterrupted({ id, raw }: ReadNode, body: ReadBody): boolean {
   if (Object.hasOwn(raw, 'timeout') || Object.hasOwn(raw, 'errorFlow')) return true;
   return [...body.nodes.values()].some(
     ({ type, raw: other }) => type === 'boundaryEvent' && other['attachedTo'] === id,
+  );
+}
+
+/** A token ends the others with it. */
+function endsAtOnce(body: ReadBody): boolean {
+  return (
+    [...body.nodes.values()].some(({ type, raw }) => type === 'endEvent' && raw['terminate'] === true) || throws(body)
   );
 }
 

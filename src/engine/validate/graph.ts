@@ -26,12 +26,12 @@ export function reversed(edges: Edges): Edges {
   return back;
 }
 
-/** All nodes that tokens at `from` can come to, those themselves included. */
-export function follow(from: Iterable<string>, edges: Edges): ReadonlySet<string> {
+/** All nodes that tokens at `from` can come to, those themselves included, not by way of `except`. */
+export function follow(from: Iterable<string>, edges: Edges, except?: string): ReadonlySet<string> {
   const reached = new Set<string>();
   const open = [...from];
   for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    if (reached.has(id)) continue;
+    if (id === except || reached.has(id)) continue;
     reached.add(id);
     open.push(...(edges.get(id) ?? []));
   }
