@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -83,12 +84,16 @@ t.test('a port in use: refused where it was asked for', async (t) => {
 t.test('the usual port in use: wfx run takes a free one', async (t) => {
   const { wfx } = machine(t);
   const server = createServer().listen(7117, '127.0.0.1');
-  // Where it is taken already, it is in use all the same.
-  await new Promise((resolve) => server.once('listening', resolve).once('error', resolve));
   t.teardown(() => server.close());
+  // Where it is taken already, it is in use all the same.
+  const isOurs = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
   const { code, stderr } = await wfx(['run', quick]);
   t.equal(code, 0, stderr);
-  t.match(stderr, /Started the daemon at http:\/\/127\.0\.0\.1:(?!7117\b)\d+/);
+  if (!isOurs && stderr.includes(':7117 ')) t.comment('who had the port let it go in the middle of the test');
+  else t.match(stderr, /Started the daemon at http:\/\/127\.0\.0\.1:(?!7117\b)\d+/);
 });
 
 t.test('a data folder that can’t be one is named in one sentence', async (t) => {
