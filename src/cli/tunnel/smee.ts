@@ -133,7 +133,8 @@ async function listen(
     };
     smee.onerror = ({ code, message }) => {
       clearTimeout(timer);
-      resolve(code === undefined ? plain(message ?? 'the connection was cut', 200) : `it answers with ${code}`);
+      const reason = (message ?? 'the connection was cut').replace(/^TypeError: (fetch failed: )?/, '');
+      resolve(code === undefined ? plain(reason, 200) : `it answers with ${code}`);
     };
     signal.addEventListener('abort', () => resolve('stopped'), { once: true });
   });
