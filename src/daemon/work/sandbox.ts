@@ -85,15 +85,9 @@ export function evaluate(module: QuickJSWASMModule, job: ScriptJob, limits: Scri
 }
 
 function createSandbox(module: QuickJSWASMModule, scope: Scope, limits: ScriptLimits, logs: ScriptLine[]): Sandbox {
-  const deadline = performance.now() + limits.timeLimit;
   const runtime = scope.manage(module.newRuntime());
   runtime.setMemoryLimit(MEMORY);
   runtime.setMaxStackSize(STACK);
-  let interrupted = false;
-  runtime.setInterruptHandler(() => {
-    interrupted ||= limits.aborted() || performance.now() > deadline;
-    return interrupted;
-  });
   const context = scope.manage(runtime.newContext());
   const spare = scope.manage(context.newArrayBuffer(new ArrayBuffer(SPARE_MEMORY)));
   const log = scope.manage(
@@ -103,6 +97,13 @@ function createSandbox(module: QuickJSWASMModule, scope: Scope, limits: ScriptLi
   );
   const prepare = scope.manage(context.unwrapResult(context.evalCode(SANDBOX_GLOBALS, 'wfx')));
   const globals = scope.manage(context.unwrapResult(context.callFunction(prepare, context.undefined, log)));
+  // The time is the script's: making its sandbox does not count.
+  const deadline = performance.now() + limits.timeLimit;
+  let interrupted = false;
+  runtime.setInterruptHandler(() => {
+    interrupted ||= limits.aborted() || performance.now() > deadline;
+    return interrupted;
+  });
   return { runtime, context, scope, globals, spare, timeLimit: limits.timeLimit, interrupted: () => interrupted };
 }
 
