@@ -50,8 +50,12 @@ export abstract class ListScreen<Row extends object> implements Screen {
   protected abstract idOf(row: Row): string;
   /** What a filter looks in. */
   protected abstract words(row: Row): string;
-  /** Keys beside those that every table has. */
+  /** Keys that do something to the chosen rows. */
   protected abstract actions(): readonly Binding[];
+  /** Keys that need no row. */
+  protected others(): readonly Binding[] {
+    return [];
+  }
   /** Lines above the table. */
   protected above(_width: number): readonly string[] {
     return [];
@@ -140,8 +144,10 @@ export abstract class ListScreen<Row extends object> implements Screen {
   }
 
   bindings(): readonly Binding[] {
+    if (this.current === undefined) return this.others();
     return [
       ...this.actions(),
+      ...this.others(),
       { keys: [' '], does: 'mark', quiet: true, run: () => this.#mark() },
       { keys: ['*'], does: 'mark all, or none', quiet: true, run: () => this.#markAll() },
     ];

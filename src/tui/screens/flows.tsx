@@ -47,14 +47,13 @@ export class FlowsScreen extends ListScreen<FlowSummary> {
         run: () => this.current && openStart(this.app, this.current.processId),
       },
       { keys: ['r'], does: 'runs', run: () => this.current && this.app.open(new RunsScreen(this.app, this.current)) },
-      {
-        keys: ['P'],
-        does: 'publish',
-        changes: true,
-        run: () => this.app.show(publishForm(this.app, () => this.refresh())),
-      },
       { keys: ['u'], does: 'unpublish', changes: true, quiet: true, run: () => this.#unpublish() },
     ];
+  }
+
+  protected override others(): readonly Binding[] {
+    const publish = () => this.app.show(publishForm(this.app, () => this.refresh()));
+    return [{ keys: ['P'], does: 'publish', changes: true, run: publish }];
   }
 
   #unpublish(): void {

@@ -5,7 +5,7 @@ import { clockTime, shownTime, shownValue } from '../../terminal/shown.ts';
 import { retryForm } from '../actions.ts';
 import type { App } from '../app.ts';
 import type { Binding, Key } from '../keys.ts';
-import { lineOf, type Span } from '../line.ts';
+import { lineOf, type Span, wrapped } from '../line.ts';
 import type { Screen, Size } from '../panel.ts';
 import { GraphPane, type NodeState } from '../parts/graph-pane.ts';
 import { Lines } from '../parts/lines.tsx';
@@ -192,7 +192,7 @@ class RunScreen implements Screen {
     const shown = this.#shown;
     if (shown !== undefined) this.#draw(shown);
     const spans: readonly (readonly Span[])[] =
-      shown === undefined ? [[{ text: ' Loading …', tone: 'dim' }]] : summary(shown, this.#entry?.timestamp);
+      shown === undefined ? [[{ text: ' Loading …', tone: 'dim' }]] : summary(shown, this.#entry?.timestamp, width);
     const head = [...spans.map((line) => lineOf(paint, line, width)), ...this.#pastLine(width)];
     const panes = this.#panes.lines(paint, { width, height: height - head.length });
     return <Lines lines={[...head, ...panes]} />;
@@ -218,8 +218,10 @@ function statesOf(nodes: Instance['nodes']): ReadonlyMap<string, NodeState> {
   return states;
 }
 
-/** What a run is, in two lines, and in a third why it failed. */
-function summary(run: Instance, moment: string | undefined): readonly (readonly Span[])[] {
+const MOST_ERROR = 3;
+
+/** What a run is, in two lines, and under them why it failed. */
+function summary(run: Instance, moment: string | undefined, width: number): readonly (readonly Span[])[] {
   const end = run.endTime ?? moment ?? new Date().toISOString();
   const took = brief(Date.parse(end) - Date.parse(run.startTime));
   const label = (text: string): Span => ({ text: `  ${text} `, tone: 'dim' });
@@ -243,5 +245,7 @@ function summary(run: Instance, moment: string | undefined): readonly (readonly 
   ];
   if (run.error === undefined) return [first, second];
   const { code, message, nodeId } = run.error;
-  return [first, second, [{ text: plain(` ${code} at ${nodeId}: ${message}`, 500), tone: 'bad' }]];
+  const lines = wrapped(plain(`${code} at ${nodeId}: ${message}`, 1000), width - 2);
+  const shown = lines.length <= MOST_ERROR ? lines : [...lines.slice(0, MOST_ERROR - 1), `${lines[MOST_ERROR - 1]} …`];
+  return [first, second, ...shown.map((text): Span[] => [{ text: ` ${text}`, tone: 'bad' }])];
 }

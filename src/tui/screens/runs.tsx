@@ -41,6 +41,10 @@ class Texts {
   }
 }
 
+/** The part of a filter that says which rows are fetched; the rest chooses among them. */
+const fetchedBy = ({ state, environment, correlationKey, ageMs }: RunFilter): string =>
+  JSON.stringify([state, environment, correlationKey, ageMs]);
+
 /** Runs, newest first, as they come and go. */
 export class RunsScreen extends ListScreen<RunRow> {
   readonly name = 'runs';
@@ -52,7 +56,7 @@ export class RunsScreen extends ListScreen<RunRow> {
     { title: 'KEY', width: 12, wide: 24, from: 90, text: (row) => row.key },
     { title: 'STARTED', width: 11, text: (row) => moment(row.start) },
     { title: 'TOOK', width: 7, align: 'right', text: (row) => brief((row.end || Date.now()) - row.start) },
-    { title: 'VER', width: 4, from: 70, align: 'right', text: (row) => row.version },
+    { title: 'VER', width: 4, from: 84, align: 'right', text: (row) => row.version },
     { title: 'ENV', width: 4, from: 76, text: (row) => row.environment.slice(0, 4), tone: () => 'dim' },
     { title: 'BY', width: 9, from: 110, text: (row) => row.trigger, tone: () => 'dim' },
     { title: 'ERROR', width: 0, from: 120, text: (row) => row.error, tone: () => 'bad' },
@@ -165,10 +169,11 @@ export class RunsScreen extends ListScreen<RunRow> {
   protected override setFilter(text: string): void {
     const filter = parseRunFilter(text);
     if (typeof filter === 'string') return this.app.say(filter, 'bad');
+    const other = fetchedBy(filter) !== fetchedBy(this.#filter);
     this.#asked = text;
     this.#filter = filter;
     this.unmark();
-    this.rows.restart();
+    if (other) this.rows.restart();
     this.rows.keep((row) => this.#passes(row));
     void this.rows.need(PAGE / 2);
   }
@@ -206,10 +211,13 @@ export class RunsScreen extends ListScreen<RunRow> {
         does: 'open',
         run: () => this.current && openRun(this.app, this.current.id, this.current.flow),
       },
-      { keys: ['1', '…', '9'], does: 'choose a view', quiet: true, run: () => undefined },
       { keys: ['c'], does: 'cancel', changes: true, quiet: this.#canCancel.length === 0, run: () => this.#cancel() },
       { keys: ['R'], does: 'retry', changes: true, quiet: this.#canRetry.length === 0, run: () => this.#retry() },
     ];
+  }
+
+  protected override others(): readonly Binding[] {
+    return [{ keys: ['1', '…', '9'], does: 'choose a view', quiet: true, run: () => undefined }];
   }
 
   get #canRetry(): readonly RunRow[] {
