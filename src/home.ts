@@ -36,3 +36,9 @@ export function makeFolders(path: string): string[] {
     throw error;
   }
 }
+
+/** Whether everybody on this machine may write into the folder, and so put settings or code of their own there. */
+export function isOpenToAll(folder: string): boolean {
+  if (process.platform === 'win32') return false;
+  return ((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & 0o002) !== 0;
+}

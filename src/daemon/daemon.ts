@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { watchHandlers } from '../handlers/folder.ts';
+import { isOpenToAll } from '../home.ts';
 import { VERSION } from '../version.ts';
 import { RateLimits } from './auth/limits.ts';
 import { bootstrap } from './bootstrap.ts';
@@ -57,6 +58,7 @@ export async function startDaemon(config: Config, log: Logger): Promise<Daemon> 
     for (const step of closing.reverse()) await step().catch((error) => log.error({ err: error }, 'while stopping'));
   };
   try {
+    refuseOpen(config.dataDir);
     const lock = await lockDataDir(config.dataDir);
     closing.push(() => lock.release());
     const data = await openData(config, log, closing);
@@ -72,6 +74,14 @@ export async function startDaemon(config: Config, log: Logger): Promise<Daemon> 
     await close();
     throw error;
   }
+}
+
+function refuseOpen(folder: string): void {
+  if (!isOpenToAll(folder)) return;
+  throw new StartError(
+    'OPEN_TO_ALL',
+    `Everybody on this machine may write to the data folder ${folder}: run chmod 700 ${folder}, and start again.`,
+  );
 }
 
 interface Data {

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -222,6 +222,16 @@ t.test('what keeps a daemon from starting is one sentence', async (t) => {
     const damaged = await refused(t, home, '--data-dir', bad);
     t.equal(damaged.code, 1);
     t.match(damaged.stderr, path);
+  });
+
+  t.test('a data folder that everybody may write to', async (t) => {
+    const home = tempFolder(t);
+    chmodSync(home, 0o777);
+    const { code, told, stderr } = await refused(t, home);
+    t.equal(code, 1);
+    t.match(told, { code: 'OPEN_TO_ALL', message: `chmod 700 ${home}` });
+    t.match(stderr, sentence);
+    t.strictSame(readdirSync(home), [], 'nothing was put there');
   });
 
   t.test('a wrong flag: exit 2', async (t) => {

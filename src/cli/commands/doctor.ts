@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
+import { isOpenToAll } from '../../home.ts';
 import { backend, readCredential } from '../../secrets/index.ts';
 import { VERSION } from '../../version.ts';
 import { findDaemon, healthAt } from '../daemon/found.ts';
@@ -64,6 +65,8 @@ function data({ dataDir }: Settings): Finding {
       return { check, ok: true, message: `${dataDir} (made at the first start)` };
     }
     rmSync(mkdtempSync(join(dataDir, 'doctor-')), { recursive: true });
+    if (isOpenToAll(dataDir))
+      return { check, ok: false, message: `everybody may write to ${dataDir}`, advice: `chmod 700 ${dataDir}` };
     return { check, ok: true, message: `${dataDir} can be written to` };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
