@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { Command } from 'commander';
 import t from 'tap';
 import { parse } from 'yaml';
@@ -207,3 +207,20 @@ function unknownIn(line: string, program: Command, global: readonly string[]): s
 
 const isOption = (flag: string, { options }: Command, global: readonly string[]): boolean =>
   global.includes(flag) || options.some(({ short, long }) => flag === short || flag === long);
+
+t.test('threat-model.md: each test that it names is there', async (t) => {
+  const root = import.meta.dirname;
+  const files = (readdirSync(root, { recursive: true }) as string[]).filter((name) => name.endsWith('.test.ts'));
+  const sourceOf = (name: string) => {
+    const found = files.filter((path) => basename(path) === name);
+    t.ok(found.length > 0, name);
+    return found.map((path) => readFileSync(join(root, path), 'utf8').replaceAll("\\'", "'")).join('\n');
+  };
+  let source = '';
+  for (const [, file, title = ''] of read('threat-model.md').matchAll(
+    /`([\w-]+\.test\.ts)`|(?<!\*)\*([^*]+)\*(?!\*)/g,
+  )) {
+    if (file !== undefined) source = sourceOf(file);
+    else t.ok(source.includes(title.replace(/\s+/g, ' ').replace(' …', '')), title);
+  }
+});
