@@ -51,7 +51,8 @@ export interface JournalPort {
    * Appends a frame; resolves with its number once it is durable (written and fdatasync'ed, together with all that was
    * pending). Frames become durable in the order of the calls. Rejects with StorageError, after which every append
    * rejects until `reopen`; what was rejected is gone after a `reopen`, and after a crash may or may not be there.
-   * A frame that cannot be written as JSON, or is larger than a record may be, rejects alone with RangeError or TypeError.
+   * A frame that cannot be written as JSON, or is larger than a record may be, is no failure of the disk: RangeError or
+   * TypeError is thrown at once, so that nothing has to be built on it, and other frames are not affected.
    */
   append(frame: Frame): Promise<number>;
   /** Resolves when everything appended so far is durable (at once when nothing is pending); StorageError as `append`. */

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { serviceWith } from '../flows/service.ts';
+import { openServer } from './server.ts';
 
 const flow = (id: string, name: string, nodes: string) => `id: ${id}\nname: ${name}\nnodes:\n${nodes}`;
 
@@ -63,4 +64,37 @@ t.test('24: flows that grow without end fail with a clear error, while the other
   const query = { state: 2 } as const;
   const { items } = await client.call('listFlowInstances', { params: { processId: breeding as string }, query });
   t.match(items, [{ error: { code: 'CALL_DEPTH' } }], 'the chain ends where it is too deep');
+});
+
+t.test('what no frame can hold is refused, and the journal goes on', async (t) => {
+  const { runtime } = await openServer(t);
+  const put = (value: string) => runtime.facts.put([{ collection: 'notes', key: 'one', value }]);
+  await t.rejects(put('x'.repeat(65 * 1024 * 1024)), { code: 'PAYLOAD_TOO_LARGE' });
+  await runtime.ready();
+  t.equal(await put('small'), true);
+  t.equal(runtime.facts.get('notes', 'one'), 'small');
+});
+
+const LARGE = flow(
+  '5b0f7c2e-4a55-4c0d-9a53-6a6d3c1a2b15',
+  'Large',
+  `  start: { type: startEvent, next: make }
+  make: { type: scriptTask, script: "'\\u0001'.repeat(650000)", result: part, next: grow }
+  grow: { type: setVariable, set: { text: "{part}{part}{part}{part}{part}", part: "" }, next: more }
+  more: { type: setVariable, set: { text: "{text}." }, next: more }`,
+);
+
+t.test('an instance whose step no frame can hold fails, and the others go on', async (t) => {
+  const { client } = await serviceWith(t, {});
+  const publish = async (source: string) => (await client.call('publishFlow', { body: source })).processId;
+  const ended = async (id: string) => {
+    for await (const item of client.log(id)) if (item.kind === 'end') break;
+    return client.call('getInstance', { params: { processInstanceId: id } });
+  };
+  const start = async (processId: string, data = {}) =>
+    (await client.call('execProcess', { body: { processId, data } })).processInstanceId;
+  const [large, plain] = [await publish(LARGE), await publish(PLAIN)];
+  const first = await start(large);
+  t.match(await ended(first), { stateCd: 2, error: { code: 'INTERNAL_ERROR' } });
+  t.match(await ended(await start(plain, { number: 2 })), { stateCd: 1, data: { double: 4 } });
 });

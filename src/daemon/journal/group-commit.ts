@@ -93,13 +93,17 @@ export class GroupCommit {
 
   /** As JournalPort.append. */
   append(frame: Frame): Promise<number> {
-    return new Promise((resolve, reject) => {
-      if (this.#failure !== undefined) throw this.#rejection(this.#failure);
-      this.#openBatch().add(encodeFrame(frame), frame.instances, { resolve, reject });
-      this.#next += 1;
-      this.#pending += 1;
-      this.#wake();
+    if (this.#failure !== undefined) return Promise.reject(this.#rejection(this.#failure));
+    const text = encodeFrame(frame);
+    let answer!: Pick<WaitingFrame, 'resolve' | 'reject'>;
+    const durable = new Promise<number>((resolve, reject) => {
+      answer = { resolve, reject };
     });
+    this.#openBatch().add(text, frame.instances, answer);
+    this.#next += 1;
+    this.#pending += 1;
+    this.#wake();
+    return durable;
   }
 
   /** As JournalPort.flushed. */

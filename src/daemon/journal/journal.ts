@@ -67,7 +67,8 @@ export class Journal implements JournalPort {
   }
 
   async reopen(): Promise<Recovery> {
-    if (this.#state === 'closed' || this.#commits.failure === undefined) {
+    // Of one that was opened anew the reading may have failed too.
+    if (this.#state === 'closed' || (this.#state === 'open' && this.#commits.failure === undefined)) {
       throw new Error('Only a journal that failed can be opened again.');
     }
     await Promise.all([this.#indexing, this.#checkpointing]);
@@ -108,9 +109,9 @@ export class Journal implements JournalPort {
     for (const segment of [...this.#sealed, this.#active.sealed(last)]) {
       if (segment.lastFrame <= after) continue;
       for await (const { frame } of readFrames(segment, after)) {
+        // What is being appended may be in the file already.
+        if (frame.number > last) return;
         yield frame;
-        // What was appended since the call may be in the file already.
-        if (frame.number === last) return;
       }
     }
   }

@@ -13,6 +13,7 @@ import { Queue } from './queue.ts';
 import { checkpointOf, restored } from './recover.ts';
 import { Release } from './release.ts';
 import { storedSummary } from './summary.ts';
+import { sweep } from './sweep.ts';
 import { Transaction } from './transaction.ts';
 
 export interface CommitterOptions {
@@ -28,6 +29,16 @@ export interface CommitterOptions {
 const REOPEN_MS = 1000;
 /** How often keys and messages whose time is over are forgotten. */
 const SWEEP_MS = 10 * 60_000;
+
+/** What is larger than one frame may be; memory is as it was. */
+class UnwritableError extends Error {
+  override readonly name = 'UnwritableError';
+}
+
+const refusalOf = (error: unknown): unknown =>
+  error instanceof UnwritableError
+    ? new Rejection('PAYLOAD_TOO_LARGE', 'what this request does is more than one commit takes; send less at a time')
+    : error;
 
 /**
  * The runtime's one way to change anything: take a command from the queue, decide, append one frame, and only when that is
@@ -69,7 +80,7 @@ export class Committer {
     this.definitions = options.definitions(this.facts);
     this.feed = new Feed(new PastLifecycle(options.journal, this.definitions));
     this.#release = this.#newRelease();
-    this.#sweeping = setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    this.#sweeping = setInterval(() => void this.#sweep(), SWEEP_MS).unref();
   }
 
   get memory(): Memory {
@@ -117,7 +128,7 @@ export class Committer {
   submit<T extends Json>(act: (transaction: Transaction) => T, once?: Once): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#queue.admit(() => {
-        this.#run(act, once).then(resolve, reject);
+        this.#run(act, once).then(resolve, (error: unknown) => reject(refusalOf(error)));
       });
     });
   }
@@ -156,8 +167,8 @@ export class Committer {
       }
       const transaction = new Transaction(this.#memory, at, contextOf(this.definitions, limits, at));
       const answer = act(transaction);
-      if (once !== undefined) this.#once.note(transaction, once, answer);
       deliverOwed(transaction, this.#release.surroundings);
+      if (once !== undefined) this.#once.note(transaction, once, answer);
       if (transaction.isEmpty) await journal.flushed();
       else await this.#commit(transaction).finally(() => once && this.#once.settle(once));
       return answer;
@@ -177,6 +188,8 @@ export class Committer {
   async #commit(transaction: Transaction): Promise<void> {
     const memory = this.#memory;
     const release = this.#release;
+    // Before memory changes: what comes later must not be decided by a frame that the journal does not take.
+    const durable = this.#append(transaction);
     for (const { id, flow, after } of transaction.changes.values()) {
       const live = memory.live.get(id);
       if (live === undefined) memory.add(id, { flow, tip: after, durable: undefined });
@@ -185,7 +198,7 @@ export class Committer {
     release.adopt(transaction);
     let number: number;
     try {
-      number = await this.#options.journal.append(transaction.frame(storedSummary));
+      number = await durable;
     } catch (error) {
       throw this.#fail(error);
     }
@@ -193,6 +206,14 @@ export class Committer {
     for (const fact of transaction.facts) memory.apply(fact);
     release.frame(number, transaction);
     this.#checkpointWhenDue();
+  }
+
+  #append(transaction: Transaction): Promise<number> {
+    try {
+      return this.#options.journal.append(transaction.frame(storedSummary));
+    } catch (error) {
+      throw new UnwritableError((error as Error).message, { cause: error });
+    }
   }
 
   /** An error in the runtime's own work: a mistake in wfx. The instance fails, so that it neither hangs nor repeats it. */
@@ -282,13 +303,11 @@ export class Committer {
     return this.#checkpointing;
   }
 
-  #sweep(): void {
-    this.later('', (transaction) => {
-      transaction.facts.push(
-        ...this.#once.expired(transaction.at),
-        ...this.#release.messages.expired(this.#memory, transaction.at),
-      );
-    });
+  #sweep(): Promise<void> {
+    return sweep(this.durably, (now) => [
+      this.#once.expired(now),
+      this.#release.messages.expired(this.#memory, now),
+    ]).catch((error: unknown) => this.#mishap('', error));
   }
 
   /** Takes no more commands, finishes those that were taken, and lets go of timers and work. */

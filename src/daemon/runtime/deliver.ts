@@ -17,6 +17,8 @@ import type { Transaction } from './transaction.ts';
 
 /** Deliveries that one commit takes on; what is left follows in the next. */
 const IN_ONE_COMMIT = 16;
+/** Bytes of a commit that takes on no more of them: far below what a frame may have, and not long to write. */
+const HEAVY = 8 * 1024 * 1024;
 
 /** Live instances that one start may lead to: flows that start one another without end stop there (semantics 24). */
 const IN_ONE_CHAIN = 10_000;
@@ -41,7 +43,7 @@ export function deliverOwed(transaction: Transaction, surroundings: Surroundings
     while (looked < opened.length && !takeBuffered(transaction, surroundings, opened[looked] as Waiting)) looked += 1;
     if (looked < opened.length) continue;
     const next = nextOwed(transaction);
-    if (next === undefined) return;
+    if (next === undefined || transaction.weight > HEAVY) return;
     deliver(transaction, surroundings, next.id, next.number);
   }
 }

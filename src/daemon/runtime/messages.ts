@@ -65,17 +65,15 @@ export class Messages {
   }
 
   /** The facts that forget messages whose time to live is over. */
-  expired(memory: Memory, now: number): readonly Fact[] {
-    const facts: Fact[] = [];
+  *expired(memory: Memory, now: number): Generator<Fact> {
     for (const [key, value] of memory.collection(COLLECTION)) {
-      if ((value as unknown as Stored).expiresAt <= now) facts.push({ collection: COLLECTION, key, value: null });
+      if ((value as unknown as Stored).expiresAt <= now) yield { collection: COLLECTION, key, value: null };
     }
     for (const [key, waiting] of this.#byEvent) {
       const alive = waiting.filter(({ expiresAt }) => expiresAt > now);
       if (alive.length === 0) this.#byEvent.delete(key);
       else this.#byEvent.set(key, alive);
     }
-    return facts;
   }
 
   #insert(id: string, { organizationId, eventType, correlationKey, data, expiresAt }: Stored): void {

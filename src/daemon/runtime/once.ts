@@ -40,12 +40,10 @@ export class OnceKeys {
   }
 
   /** The facts that forget keys whose time is over. */
-  expired(now: number): readonly Fact[] {
-    const facts: Fact[] = [];
+  *expired(now: number): Generator<Fact> {
     for (const [key, value] of this.#memory().collection(COLLECTION)) {
       if ((value as { readonly expiresAt: number }).expiresAt <= now)
-        facts.push({ collection: COLLECTION, key, value: null });
+        yield { collection: COLLECTION, key, value: null };
     }
-    return facts;
   }
 }

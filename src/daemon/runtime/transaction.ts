@@ -9,7 +9,7 @@ import {
   type StartCommand,
   type State,
 } from '../../engine/index.ts';
-import type { JsonObject } from '../../engine/json.ts';
+import { type Json, type JsonObject, jsonSize } from '../../engine/json.ts';
 import type { Fact, Frame } from '../ports.ts';
 import { Rejection } from './door.ts';
 import type { Memory } from './memory.ts';
@@ -36,6 +36,9 @@ export class Transaction {
   /** What began to wait in it, in order. Some of it may be over again. */
   readonly opened: Waiting[] = [];
   readonly #memory: Memory;
+  #weight = 0;
+  /** Events that `#weight` does not count yet: most transactions are never asked for it. */
+  #unweighed: Event[] = [];
 
   constructor(memory: Memory, at: number, context: (state: Pick<State, 'organizationId' | 'environment'>) => Context) {
     this.#memory = memory;
@@ -78,8 +81,16 @@ export class Transaction {
     throw new Rejection(decision.refusal.code, decision.refusal.message, decision.refusal.details);
   }
 
+  /** Bytes of all its events, about. */
+  get weight(): number {
+    for (const event of this.#unweighed) this.#weight += jsonSize(event as unknown as Json);
+    this.#unweighed = [];
+    return this.#weight;
+  }
+
   #note(id: string, flow: Flow, before: State | undefined, decision: Extract<Decision, { ok: true }>): void {
     for (const event of decision.events) {
+      this.#unweighed.push(event);
       if (event.type !== 'subscribed') continue;
       const { organizationId } = decision.state;
       this.opened.push({ ...event, organizationId, instanceId: id });
