@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Client } from '../../src/client/client.ts';
 import type { Webhook } from '../../src/contract/types.ts';
+import { readEvent } from '../../src/daemon/triggers/event.ts';
 import { live, newFlowId, tempHome } from './live.ts';
 import { daemonProcess } from './process.ts';
 import { openServer } from './server.ts';
@@ -606,4 +607,13 @@ t.test('what was answered is there after kill -9, and nothing started twice', as
   t.equal(seen.filter(({ verdict }) => verdict === 'DUPLICATE').length, 50);
   const runs = await runsOf(second.client, id);
   t.equal(runs.length, started.size, 'each run has its delivery and each delivery its run');
+});
+
+t.test('a body that is made to be slow to read is read like any other', async (t) => {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const many = readEvent({ provider: 'GITHUB' }, headers, Buffer.from('a&'.repeat(300_000)));
+  t.equal((many.payload as { a: string[] }).a.length, 300_000);
+  const payload = '{"id":12345678901234567890}';
+  const unclosed = Buffer.from(`payload=${payload}&x="${'a'.repeat(100_000)}`);
+  t.match(readEvent({ provider: 'CUSTOM', eventIdPath: 'id' }, headers, unclosed), { type: '', id: undefined });
 });

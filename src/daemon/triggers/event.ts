@@ -107,8 +107,9 @@ function textOf(body: Buffer, contentType: string): string | undefined {
 function formOf(text: string): Json {
   const fields: Record<string, Json> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) {
-    const before = fields[name];
-    fields[name] = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
+    const before = fields[name] as string | string[] | undefined;
+    if (Array.isArray(before)) before.push(value);
+    else fields[name] = before === undefined ? value : [before, value];
   }
   const { payload } = fields;
   const inner = typeof payload === 'string' ? jsonIn(payload) : undefined;
@@ -157,8 +158,11 @@ function valueAt(payload: Json, path: string): Json | undefined {
   return value;
 }
 
+/** A form around the JSON may hold quotes that nothing closes: the pattern reads each character one way only. */
 const withTextForLongNumbers = (json: string): string =>
-  json.replace(/"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g, (token) => (/^-?\d{16,}$/.test(token) ? `"${token}"` : token));
+  json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g, (token) =>
+    /^-?\d{16,}$/.test(token) ? `"${token}"` : token,
+  );
 
 interface Read {
   readonly type: string | undefined;
