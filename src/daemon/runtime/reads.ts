@@ -165,6 +165,21 @@ export class Reads {
     after: number,
     signal: AbortSignal,
   ): AsyncGenerator<LogEvent> {
+    const over = new AbortController();
+    try {
+      yield* this.#followed(organizationId, id, after, AbortSignal.any([signal, over.signal]));
+    } finally {
+      // A reader that has seen enough need not abort: nobody wakes it any more.
+      over.abort();
+    }
+  }
+
+  async *#followed(
+    organizationId: string | undefined,
+    id: string,
+    after: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<LogEvent> {
     let from = after;
     let fold: LogFold | undefined;
     let seq = 1;
