@@ -207,9 +207,11 @@ export class App {
     this.changed();
   }
 
-  /** Asks before something that can't be taken back. */
+  /** Asks before something that can't be taken back. Where it is left, what asked is shown again. */
   confirm(question: string, does: string, run: () => void): void {
-    this.show(new Confirm(this, { question, does, run }));
+    const asking = this.#dialog;
+    const leave = (): void => (asking === undefined ? this.dismiss() : this.show(asking));
+    this.show(new Confirm(this, { question, does, run, leave }));
   }
 
   say(text: string, tone: Tone = 'ok'): void {

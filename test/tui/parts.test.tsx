@@ -241,7 +241,7 @@ const FORM: Form = {
       type: 'select',
       options: [
         { value: 1, label: 'one' },
-        { value: 2, label: 'two' },
+        { value: 2, label: 'two ways' },
       ],
     },
     {
@@ -283,7 +283,7 @@ t.test('a form is drawn, answered and submitted as its fields want it', async (t
   await drawn();
   t.match(shown(), /How much\?[\s\S]*Amount \* {2}a number/);
   send('2\t');
-  send('two\t');
+  send('two w\t');
   send(' \t');
   send('\u001b[C');
   await drawn();

@@ -46,7 +46,8 @@ export class ChoiceControl implements Control {
   }
 
   type({ name, text }: Key): boolean {
-    if (name === ' ') return this.#tick();
+    const seeks = !this.#many && this.#sought !== '' && this.#find(this.#sought + text) >= 0;
+    if (name === ' ' && !seeks) return this.#tick();
     if (name === 'enter' && !this.#many) this.#choose();
     if (text !== '') return this.#seek(this.#sought + text);
     if (name === 'backspace') return this.#seek(this.#sought.slice(0, -1));
@@ -72,11 +73,16 @@ export class ChoiceControl implements Control {
     return true;
   }
 
-  #seek(text: string): boolean {
+  /** The first option that begins with a text, or else has it in it; -1 where none does. */
+  #find(text: string): number {
     const sought = text.toLowerCase();
     const labels = this.#options.map(({ label }) => label.toLowerCase());
     const begins = labels.findIndex((label) => label.startsWith(sought));
-    const at = begins >= 0 ? begins : labels.findIndex((label) => label.includes(sought));
+    return begins >= 0 ? begins : labels.findIndex((label) => label.includes(sought));
+  }
+
+  #seek(text: string): boolean {
+    const at = this.#find(text);
     if (at < 0) return true;
     this.#sought = text;
     this.#window.at = at;

@@ -11,6 +11,7 @@ interface Question {
   /** What `y` does: `cancel 3 runs`. */
   readonly does: string;
   readonly run: () => void;
+  readonly leave: () => void;
 }
 
 /** Asks before what can't be taken back. Only `y` does it. */
@@ -34,7 +35,7 @@ export class Confirm implements Panel {
           this.#question.run();
         },
       },
-      { keys: ['n', 'escape', 'enter', 'q'], does: 'leave it', run: () => this.#app.dismiss() },
+      { keys: ['n', 'escape', 'enter', 'q'], does: 'leave it', run: () => this.#question.leave() },
     ];
   }
 
