@@ -4,7 +4,7 @@ import { type ReadBody, startsOf } from './parse/nodes.ts';
 import type { File } from './parse/place.ts';
 import { checkBoundaries } from './validate/boundaries.ts';
 import { checkEndless } from './validate/endless.ts';
-import { checkNames } from './validate/names.ts';
+import { checkLoopNames, checkNames } from './validate/names.ts';
 import { checkNodes } from './validate/node.ts';
 import { checkOrder } from './validate/order.ts';
 import { checkReach } from './validate/reach.ts';
@@ -28,6 +28,7 @@ export function validate(root: ReadBody, bodies: ReadonlyMap<string, readonly At
   }
   checkEndless(root);
   checkNames(file);
+  checkLoopNames(root, file);
   checkOrder(root, file);
 }
 

@@ -192,7 +192,6 @@ t.test('a variable that is almost the name of one that is set', async (t) => {
     'customers',
     'order',
     'inputValue',
-    'loop.index',
     'error.code',
     'webhookPayload.a',
     'env.X',
@@ -202,6 +201,18 @@ t.test('a variable that is almost the name of one that is set', async (t) => {
   t.match(warnings(nodeOf('type: ifElse, then: done, condition: "${inptuValue == 1}"')), [
     { hint: 'did you mean `inputValue`?' },
   ]);
+});
+
+t.test('the names of a loop where no loop is around', async (t) => {
+  const reads = (nodes: string) => warnings(flowOf(`  start: { type: startEvent, next: a }\n${nodes}`));
+  const read = 'type: outputNode, value: "{loop.index}"';
+  t.match(reads(`  a: { ${read} }`), [{ code: 'OUTSIDE_LOOP', path: 'nodes.a.value' }]);
+  t.match(reads(`  a: { type: loopNode, times: 2, nodes: { b: { type: task } }, next: c }\n  c: { ${read} }`), [
+    { path: 'nodes.c.value' },
+  ]);
+  const inside = `type: subProcess, nodes: { c: { ${read} } }`;
+  t.strictSame(reads(`  a: { type: loopNode, condition: "\${loop.index < 2}", nodes: { b: { ${inside} } } }`), []);
+  t.strictSame(reads(`  a: { type: setVariable, set: { loop: { index: 1 } }, next: b }\n  b: { ${read} }`), []);
 });
 
 t.test('a variable that is only set later', async (t) => {

@@ -181,7 +181,8 @@ export const argv: Kind<readonly Template[]> = {
   schema: { type: 'array', items: looseText.schema, minItems: 1 },
   read(value, at) {
     if (typeof value === 'string') {
-      const hint = `write [${value.trim().split(/\s+/u).slice(0, 12).join(', ')}]`;
+      const words = value.trim().split(/\s+/u).slice(0, 12);
+      const hint = `write [${words.map((word) => (/^[\w./=-]+$/u.test(word) ? word : JSON.stringify(word))).join(', ')}]`;
       return at.error('WRONG_TYPE', `\`${at.name}\` must be a list of words, not one text: no shell reads it`, {
         hint,
       });

@@ -1,4 +1,5 @@
 import { distanceWithin } from '../keys/suggest.ts';
+import type { ReadBody } from '../parse/nodes.ts';
 import type { File } from '../parse/place.ts';
 
 /** Beyond this many names the comparison would cost more time than it is worth. */
@@ -56,4 +57,28 @@ function isSlip(name: string, other: string): boolean {
   if (name.toLowerCase() === other.toLowerCase()) return true;
   const limit = Math.min(name.length, other.length) >= 9 ? 3 : 2;
   return distanceWithin(name, other, limit) < limit;
+}
+
+/** Warns of `{loop.index}` and the like where no loop is around: there it has no value, unless a variable bears the name. */
+export function checkLoopNames(root: ReadBody, { set, used }: File): void {
+  const places = used.get('loop');
+  if (places === undefined || set.has('loop')) return;
+  const inside = nodesOfLoops(root);
+  for (const [node, use] of places) {
+    if (node === '' || inside.has(node)) continue;
+    use.at.warning('OUTSIDE_LOOP', '`loop` has a value only inside of a loopNode', {
+      hint: 'give the loop a `result`, or set a variable in its body',
+      offset: use.offset,
+    });
+  }
+}
+
+/** The loops, whose condition may read `loop.index`, and all nodes in their bodies. */
+function nodesOfLoops(body: ReadBody, inLoop = false, found = new Set<string>()): ReadonlySet<string> {
+  for (const { id, type, inner } of body.nodes.values()) {
+    const loops = inLoop || type === 'loopNode';
+    if (loops) found.add(id);
+    if (inner !== undefined) nodesOfLoops(inner, loops, found);
+  }
+  return found;
 }
