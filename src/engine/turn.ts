@@ -115,10 +115,12 @@ export class Turn {
     behaviourOf(node).enter(this, node);
   }
 
+  /** Those that do not interrupt come first: what ends the activity at the same instant finds that they have fired. */
   #armBoundaries(node: Node): void {
     const boundaries = this.body(this.activation().scope).boundaries.get(node.id);
     if (boundaries === undefined) return;
-    for (const boundary of boundaries) {
+    const interrupts = ({ keys }: Node): number => Number(keys['cancelActivity']);
+    for (const boundary of [...boundaries].sort((a, b) => interrupts(a) - interrupts(b))) {
       const purpose: Purpose = `boundary:${boundary.id}`;
       const { timer, message, signal, correlationKey } = boundary.keys as Readonly<
         Record<string, Template | undefined>

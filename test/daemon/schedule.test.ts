@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { DueHeap } from '../../src/daemon/due-heap.ts';
 import { lastMatch, nextTimes } from '../../src/daemon/triggers/matches.ts';
 import { parseCron } from '../../src/engine/time.ts';
 import { tempFolder } from '../folder.ts';
@@ -68,6 +69,23 @@ async function opened(t: Test, now: number, dataDir?: string): Promise<{ server:
   const server = await openServer(t, { clock, ...(dataDir === undefined ? {} : { dataDir }) });
   return { server, clock };
 }
+
+t.test('what is due at the same time comes in the order in which it was put in', async (t) => {
+  const heap = new DueHeap<{ due: number; name: number }>();
+  for (let name = 0; name < 200; name += 1) heap.push({ due: (name * 7) % 5, name });
+  heap.keep(({ name }) => name % 3 !== 0);
+  const names: number[][] = [];
+  for (let first = heap.first; first !== undefined; first = heap.first) {
+    names[first.due] = [...(names[first.due] ?? []), first.name];
+    heap.pop();
+  }
+  t.equal(names.flat().length, 133);
+  for (const list of names)
+    t.strictSame(
+      list,
+      [...list].sort((a, b) => a - b),
+    );
+});
 
 t.test('a schedule fires once a match', async (t) => {
   const { server, clock } = await opened(t, soon);

@@ -187,15 +187,7 @@ t.test('a variable that is almost the name of one that is set', async (t) => {
       nodeOf(`type: setVariable, set: { customer: 1 }, next: use }\n  use: { type: userTask, title: "Hi {${name}}"`),
     );
   t.match(uses('custmoer.name'), [{ code: 'UNKNOWN_VARIABLE', hint: 'did you mean `customer`?', line: 6 }]);
-  for (const name of [
-    'customer',
-    'customers',
-    'order',
-    'inputValue',
-    'error.code',
-    'webhookPayload.a',
-    'env.X',
-  ]) {
+  for (const name of ['customer', 'customers', 'order', 'inputValue', 'error.code', 'webhookPayload.a', 'env.X']) {
     t.strictSame(uses(name), [], `${name} is no slip`);
   }
   t.match(warnings(nodeOf('type: ifElse, then: done, condition: "${inptuValue == 1}"')), [

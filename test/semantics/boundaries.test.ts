@@ -178,6 +178,32 @@ done: { type: task }`);
   },
 );
 
+t.test(
+  '8, 13: what does not interrupt fires before what interrupts at the same instant, whichever is written first',
+  async (t) => {
+    for (const trigger of ['timer: PT1H', 'signal: alarm']) {
+      const world = new World();
+      const run = world.start(`
+start: { type: startEvent, next: work }
+work: { type: userTask, timeout: PT1H, timeoutFlow: late }
+late: { type: task }
+stop: { type: boundaryEvent, attachedTo: work, ${trigger}, next: stopped }
+stopped: { type: task }
+remind: { type: boundaryEvent, attachedTo: work, ${trigger}, cancelActivity: false, next: reminded }
+reminded: { type: task }`);
+      if (trigger.startsWith('timer')) world.advance('PT1H');
+      else world.signal('alarm');
+      t.strictSame(run.nodes.slice(1), [
+        'work Cancelled',
+        'remind Completed',
+        'reminded Completed',
+        'stop Completed',
+        'stopped Completed',
+      ]);
+    }
+  },
+);
+
 t.test('9: completing a task withdraws its timers and subscriptions; what comes later finds nothing', async (t) => {
   const world = new World();
   const run = world.start(`
