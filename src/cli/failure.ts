@@ -82,8 +82,8 @@ function fault(error: unknown): Failure {
   };
 }
 
-/** Upper-case start, a full stop at the end. */
+/** Upper-case start, unless that is the name of a field (`expiresAt`); a full stop at the end. */
 function sentence(text: string): string {
-  const start = text.charAt(0).toUpperCase() + text.slice(1);
+  const start = /^[a-z]+[A-Z]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?)…]$/.test(start) ? start : `${start}.`;
 }

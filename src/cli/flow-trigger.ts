@@ -29,7 +29,7 @@ export async function trigger(wfx: Wfx, processId: string, options: TriggerOptio
       `give --payload FILE: ${type === 'email' ? 'a message (.eml)' : 'the body of the event'}`,
     );
   const environment = wfx.environment(options.environment);
-  const headers = (options.header ?? []).map((text) => assignment(text, '--header'));
+  const headers = (options.header ?? []).map((text) => assignment(text, '--header', 'X-GitHub-Event=push'));
   const body = {
     type,
     ...(options.payload === undefined ? {} : { payload: bytesIn(options.payload).toString('base64') }),

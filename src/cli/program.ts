@@ -25,11 +25,15 @@ Examples:
 /** Runs one command line; the process ends with its exit code when all of it is written out. */
 export async function main(argv: readonly string[]): Promise<void> {
   const io = new Io(process, process.env);
-  endQuietlyWithPipe(io);
+  io.stdout.on('error', (error) => endAtBrokenOutput(io, error));
+  io.stderr.on('error', (error) => endAtBrokenNotes(error));
   process.exitCode = await exitOf(io, argv);
   closeConnections();
   // Whatever still holds the process (a keychain that hangs, a raw terminal) must not keep a finished command alive.
-  process.stdout.write('', () => process.stderr.write('', () => process.exit()));
+  process.stdout.write('', () => {
+    if (process.stdout.errored !== null) endAtBrokenOutput(io, process.stdout.errored);
+    process.stderr.write('', () => process.exit());
+  });
 }
 
 async function exitOf(io: Io, argv: readonly string[]): Promise<number> {
@@ -104,11 +108,14 @@ function chosenCommand(argv: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** `wfx … | head` closes our stdout: then there is nobody left to tell anything. */
-function endQuietlyWithPipe(io: Io): void {
-  for (const stream of [io.stdout, io.stderr])
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT.ok);
-      throw error;
-    });
+/** `wfx … | head` closes our stdout: then there is nobody left to tell anything. A result that is lost otherwise is a failure. */
+function endAtBrokenOutput(io: Io, error: NodeJS.ErrnoException): never {
+  endAtBrokenNotes(error);
+  io.note(`${io.paintNote('red', 'error:')} The result can't be written: ${error.message}.`);
+  process.exit(EXIT.failed);
+}
+
+/** Where only notes are lost, on a full disk, the command goes on. */
+function endAtBrokenNotes({ code }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE') process.exit(process.exitCode ?? EXIT.ok);
 }

@@ -33,6 +33,7 @@ export interface Settings {
 /** Flags come before variables, variables before the context in use, and that before the daemon of this machine. */
 export function settingsOf(options: GlobalOptions, env: Env): Settings {
   const home = homeDir(env);
+  if (options.dataDir === '') throw usage('--data-dir takes a folder, not nothing.');
   const dataDir = options.dataDir === undefined ? home : resolve(options.dataDir);
   const { address, environment } = addressOf(options, env, home);
   const named = env['WFX_ENVIRONMENT'] ?? '';

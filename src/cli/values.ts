@@ -3,10 +3,14 @@ import { typedValue } from '../terminal/typed.ts';
 import { usage } from './exit.ts';
 
 /** `key=value` apart; the key may hold dots, the value anything. */
-export function assignment(text: string, option: string): readonly [key: string, value: string] {
+export function assignment(
+  text: string,
+  option: string,
+  example = 'order.total=240',
+): readonly [key: string, value: string] {
   const at = text.indexOf('=');
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw usage(`${option} takes key=value, not “${text}”.`, `for example: ${option} order.total=240`);
+  throw usage(`${option} takes key=value, not “${text}”.`, `for example: ${option} ${example}`);
 }
 
 /** `base` with every `key=value` of `--data` laid over it; dots in a key reach inside. */

@@ -64,7 +64,7 @@ function told(error: SchemaError): [string, string][] {
     case 'enum':
       return [[path, `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`]];
     case 'pattern':
-      return [[path, 'has a form that is not allowed']];
+      return [[path, params['pattern'] === '\\S' ? 'must not be blank' : `must have the form ${params['pattern']}`]];
     case 'minLength':
       return [[path, params['limit'] === 1 ? 'must not be empty' : error.message]];
     default:

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
-import { FLOWS, machine } from './machine.ts';
+import { BIN, FLOWS, machine } from './machine.ts';
 
 t.setTimeout(180_000);
 
@@ -61,12 +61,13 @@ t.test('usage: a slip is met with what was meant, and exit code 2', async (t) =>
     [['run', '.'], /\. is a folder/],
     [['run', 'x.yaml', '--timeout', 'soon'], /--timeout takes a duration/],
     [['run', 'x.yaml', '--data', 'novalue'], /--data takes key=value/],
-    [['run', 'x.yaml', '--set-input', 'novalue'], /--set-input takes key=value/],
+    [['run', 'x.yaml', '--set-input', 'novalue'], /--set-input takes key=value\s.*: --set-input review=approve/],
     [['run', 'x.yaml', '--data-file', 'nowhere.json'], /There is no data file nowhere\.json/],
     [['run', 'x.yaml', '--environment', 'staging'], /DEVELOPMENT or PRODUCTION/],
     [['run', '-', '--data-file', '-'], /can’t both come from standard input/],
     [['instance', 'list', '--limit', '0'], /--limit takes/],
     [['daemon', 'start', '--port', '99999'], /--port takes/],
+    [['daemon', 'status', '--data-dir', ''], /--data-dir takes a folder/],
     [['completion', 'tcsh'], /bash, zsh or fish/],
     [['context', 'use', 'nowhere'], /There is no context/],
     [['key', 'create', 'x', '--role', 'king'], /There is no role/],
@@ -286,11 +287,24 @@ t.test('completion: scripts that shells take, and words that fit what was typed'
 
 t.test('a pipe that closes early ends a command quietly', async (t) => {
   const { env, dir } = machine(t);
-  const { BIN } = await import('./machine.ts');
   const shell = spawnSync('bash', ['-c', `"$0" "$1" schema | head -c 10 >/dev/null`, process.execPath, BIN], {
     env,
     cwd: dir,
     encoding: 'utf8',
   });
   t.equal(shell.stderr, '');
+});
+
+t.test('a result that can’t be written is a failure', { skip: !existsSync('/dev/full') }, async (t) => {
+  const { env, dir } = machine(t);
+  const full = openSync('/dev/full', 'w');
+  t.teardown(() => closeSync(full));
+  const { status, stderr } = spawnSync(process.execPath, [BIN, 'schema'], {
+    env,
+    cwd: dir,
+    encoding: 'utf8',
+    stdio: ['ignore', full, 'pipe'],
+  });
+  t.equal(status, 1);
+  t.match(stderr, /^error: The result can't be written: ENOSPC[^\n]*\n$/);
 });

@@ -53,7 +53,7 @@ const chosen = (wfx: Wfx, options: Options): Environment => wfx.environment(opti
 
 async function set(wfx: Wfx, texts: readonly string[], options: Options): Promise<void> {
   const environment = chosen(wfx, options);
-  const values = texts.map((text) => assignment(text, 'wfx env set'));
+  const values = texts.map((text) => assignment(text, 'wfx env set', 'SHOP_URL=https://shop.example'));
   const client = await wfx.client();
   const results: EnvironmentValue[] = [];
   for (const [name, value] of values)

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { plainLines } from '../../client/index.ts';
 import type { Memory } from '../../contract/types.ts';
 import { shownTime, shownValue } from '../../terminal/shown.ts';
 import { typedValue } from '../../terminal/typed.ts';
@@ -10,7 +11,9 @@ import type { Wfx } from '../wfx.ts';
 interface Options {
   readonly flow?: string;
   readonly prefix?: string;
-  readonly limit?: string;
+}
+interface Listed extends Options {
+  readonly limit: number;
 }
 const FLOW = ['-f, --flow <process-id>', "the memory of this flow (default: the organization's)"] as const;
 const PREFIX = ['-p, --prefix <text>', 'only keys that begin so'] as const;
@@ -22,9 +25,9 @@ export function add(command: Command, wfx: Wfx): void {
     .description('List what is remembered, by key.')
     .option(...FLOW)
     .option(...PREFIX)
-    .option('-n, --limit <number>', 'how many at most', '1000')
+    .option('-n, --limit <number>', 'how many at most', limitOf, 1000)
     .addHelpText('after', examples(['wfx memory list --prefix customer/', 'keys that begin so']))
-    .action((options: Options) => list(wfx, options));
+    .action((options: Listed) => list(wfx, options));
   command
     .command('get')
     .description('Print a value: a text as it is, anything else as JSON.')
@@ -57,9 +60,9 @@ export function add(command: Command, wfx: Wfx): void {
     .argument('<query>', 'what is looked for')
     .option(...FLOW)
     .option(...PREFIX)
-    .option('-n, --limit <number>', 'how many at most', '10')
+    .option('-n, --limit <number>', 'how many at most', limitOf, 10)
     .addHelpText('after', examples(['wfx memory search "late invoice"', 'what speaks of it']))
-    .action((query: string, options: Options) => search(wfx, query, options));
+    .action((query: string, options: Listed) => search(wfx, query, options));
 }
 
 const ofFlow = ({ flow }: Options) => (flow === undefined ? {} : { processId: flow });
@@ -71,8 +74,7 @@ const COLUMNS: readonly Column<Memory>[] = [
   { title: 'VALUE', text: ({ value }) => shownValue(value) },
 ];
 
-async function list(wfx: Wfx, options: Options): Promise<void> {
-  const limit = limitOf(options.limit ?? '');
+async function list(wfx: Wfx, { limit, ...options }: Listed): Promise<void> {
   const client = await wfx.client();
   const asked = { ...ofFlow(options), ...underPrefix(options) };
   const page = await firstItems<Memory>(limit, (at) => client.call('listMemory', { query: { ...asked, ...at } }));
@@ -85,7 +87,8 @@ async function get(wfx: Wfx, key: string, options: Options): Promise<void> {
   const client = await wfx.client();
   const memory = await client.call('getMemory', { params: { memoryKey: key }, query: ofFlow(options) });
   if (wfx.json) return wfx.io.json(memory);
-  wfx.io.print(typeof memory.value === 'string' ? memory.value : JSON.stringify(memory.value, null, 2));
+  if (typeof memory.value !== 'string') return wfx.io.json(memory.value);
+  wfx.io.print(wfx.io.stdout.isTTY === true ? plainLines(memory.value, 1_100_000) : memory.value);
 }
 
 async function set(wfx: Wfx, key: string, text: string, options: Options): Promise<void> {
@@ -103,8 +106,7 @@ async function remove(wfx: Wfx, keys: readonly string[], options: Options): Prom
   else for (const key of keys) wfx.io.note(`${key} is forgotten.`);
 }
 
-async function search(wfx: Wfx, query: string, options: Options): Promise<void> {
-  const limit = limitOf(options.limit ?? '');
+async function search(wfx: Wfx, query: string, { limit, ...options }: Listed): Promise<void> {
   const client = await wfx.client();
   const asked = { query, limit, ...ofFlow(options), ...underPrefix(options) };
   const found = await client.call('searchMemory', { query: asked });

@@ -22,7 +22,8 @@ export interface DevOptions extends NameOptions {
 /** Publishes the flows of a folder as they are saved and shows what happens, until Ctrl-C. Ends what it started. */
 export async function dev(wfx: Wfx, folder: string, options: DevOptions): Promise<void> {
   const dir = resolve(folder);
-  if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) throw usage(`There is no folder ${folder}.`);
+  if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory())
+    throw usage(`There is no folder ${folder}.`, 'wfx dev takes a folder of flows; wfx run FILE runs one file');
   const choice = options.tunnel === undefined ? undefined : tunnelNamed(options.tunnel, options, process.env);
   let started: DaemonFile | undefined;
   await untilInterrupted(async (interrupted) => {

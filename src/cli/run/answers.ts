@@ -34,7 +34,7 @@ export class Answers {
 
   /** `review=approve`, or for a field of a form `review.amount=5`: node ids hold no dots. */
   #add(text: string): void {
-    const [place, value] = assignment(text, '--set-input');
+    const [place, value] = assignment(text, '--set-input', 'review=approve');
     const dot = place.indexOf('.');
     const nodeId = dot === -1 ? place : place.slice(0, dot);
     const given: Given = this.#given.get(nodeId) ?? { whole: [], fields: new Map() };

@@ -93,7 +93,7 @@ function outgoingOf(
     body = withPath(body, path.split('.'), typedValue(value));
   }
   const own = (options.header ?? []).map((text) => {
-    const [name, value] = assignment(text, '--header');
+    const [name, value] = assignment(text, '--header', 'X-Event=order');
     return [name.toLowerCase(), value] as const;
   });
   const { text, type } = encoded(body, fixture.as);

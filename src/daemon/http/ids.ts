@@ -20,7 +20,7 @@ const FORMS: Readonly<Record<string, IdForm>> = {
   keyId: { form: /^[0-9A-Za-z]{1,64}$/, unknown: 'NOT_FOUND', what: 'key' },
   valueId: { form: UUID, unknown: 'NOT_FOUND', what: 'environment value' },
   taskId: { form: UUID, unknown: 'NOT_FOUND', what: 'task' },
-  memoryKey: { form: /^[^\0-\x1f\x7f]{1,512}$/, unknown: 'NOT_FOUND', what: 'memory' },
+  memoryKey: { form: /^[^\0-\x1f\x7f]{1,512}$/, unknown: 'NOT_FOUND', what: 'value in this memory' },
   webhookId: { form: UUID, unknown: 'NOT_FOUND', what: 'webhook' },
   deliveryId: { form: UUID, unknown: 'NOT_FOUND', what: 'delivery' },
   token: { form: /^[\w-]{16,128}$/, unknown: 'NOT_FOUND', what: 'webhook address' },
@@ -31,11 +31,13 @@ const FORMS: Readonly<Record<string, IdForm>> = {
 /** Refuses an id of the wrong form with the code that an unknown one gets. */
 export function checkId(name: string, id: string): void {
   const { form, unknown, what } = FORMS[name] as IdForm;
-  if (!form.test(id)) throw new Refusal(unknown, `There is no ${what} with the id that was given.`);
+  if (!form.test(id)) throw new Refusal(unknown, `There is no ${what} with the ${nameOf(name)} that was given.`);
 }
 
 /** The refusal of an id that nothing bears, or only something of another organization. */
 export function unknownId(name: string, id: string): Refusal {
   const { unknown, what } = FORMS[name] as IdForm;
-  return new Refusal(unknown, `There is no ${what} with the id ${id}.`);
+  return new Refusal(unknown, `There is no ${what} with the ${nameOf(name)} ${id}.`);
 }
+
+const nameOf = (name: string): string => (name === 'memoryKey' ? 'key' : 'id');

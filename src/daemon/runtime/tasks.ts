@@ -57,7 +57,7 @@ function matches({ state }: Open, query: TaskQuery): boolean {
   return (
     belongs(state, query.organizationId) &&
     (query.processInstanceId === undefined || state.id === query.processInstanceId) &&
-    (query.processId === undefined || state.processId === query.processId)
+    (query.processId === undefined || state.processId === query.processId.toLowerCase())
   );
 }
 
