@@ -110,7 +110,7 @@ export function createServer(
   });
   app.setErrorHandler((error, request, reply) => {
     const sent = sendError(error, reply);
-    if (sent === 500) log.error({ err: error, path: pathOf(request) }, 'a request failed');
+    if (sent === 500) log.error({ err: error, path: loggedPath(request) }, 'a request failed');
     return reply;
   });
   app.setNotFoundHandler((request, reply) => refuseUnknown(request, reply));
@@ -160,15 +160,26 @@ function refuseUnknown(request: FastifyRequest, reply: FastifyReply): never {
   throw new Refusal('METHOD_NOT_ALLOWED', `This endpoint takes ${allowed}.`);
 }
 
+const DELIVERIES = '/webhook/receive/';
+/** Characters of a token that tell which one it is, and are no use to anybody else. */
+const TOKEN_START = 6;
+const MAX_LOGGED = 200;
+
 /** Senders call by whatever public name leads here; the token in the path is all that they need. */
-const isDelivery = (request: FastifyRequest): boolean => pathOf(request).startsWith('/webhook/receive/');
+const isDelivery = (request: FastifyRequest): boolean => pathOf(request).startsWith(DELIVERIES);
 
 const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? '';
 
-/** Paths carry ids alone; queries, headers and bodies are not logged. */
+/** A token is cut: who has it can send what starts flows. Other paths carry ids alone. */
+const loggedPath = (request: FastifyRequest): string =>
+  isDelivery(request)
+    ? `${pathOf(request).slice(0, DELIVERIES.length + TOKEN_START)}…`
+    : pathOf(request).slice(0, MAX_LOGGED);
+
+/** Queries, headers and bodies are not logged. */
 const requestFields = (request: FastifyRequest, reply: FastifyReply) => ({
   method: request.method,
-  path: pathOf(request).slice(0, 200),
+  path: loggedPath(request),
   status: reply.statusCode,
   ms: Math.round(reply.elapsedTime * 10) / 10,
   ...(request.apiKey === undefined ? {} : { keyId: request.apiKey.keyId }),
