@@ -146,7 +146,7 @@ t.test('the tools of MCP servers, over HTTP and stdio', async (t) => {
   );
   const ran = await wfx.run(
     agent([
-      `{ mcp: { url: "${url}" }, name: web }`,
+      `{ mcp: { url: "${url.replace('/mcp', '/moved')}" }, name: web }`,
       `{ mcp: { command: ["${process.execPath}", --import=tsx, "${stdio}"] } }`,
     ]),
     { who: 'Ada' },
@@ -162,6 +162,8 @@ t.test('MCP servers that can not be used are errors of the node', async (t) => {
   const error = async (mcp: string) => (await wfx.run(agent([`{ mcp: ${mcp} }`]), { who: 'x' })).error;
   t.match(await error('{ url: "http://127.0.0.1:1/mcp" }'), { code: 'MCP_UNREACHABLE' });
   t.match(await error('{ url: "http://169.254.169.254/mcp" }'), { code: 'HTTP_ADDRESS_REFUSED' });
+  const away = (await calculatorOverHttp(t)).replace('/mcp', '/away');
+  t.match(await error(`{ url: "${away}" }`), { code: 'HTTP_ADDRESS_REFUSED' });
   t.match(await error('{ command: [some-server] }'), { code: 'COMMANDS_DISABLED', message: /--allow-commands/ });
 });
 

@@ -25,9 +25,14 @@ export function calculator(where: string): Server {
   return server;
 }
 
+/** Where other paths of the server over HTTP lead. */
+const REDIRECTS: Readonly<Record<string, string>> = { '/moved': '/mcp', '/away': 'http://169.254.169.254/mcp' };
+
 /** The same over streamable HTTP, without sessions. */
 export async function calculatorOverHttp(t: Test): Promise<string> {
   const http = createServer(async (request, response) => {
+    const location = REDIRECTS[request.url ?? ''];
+    if (location !== undefined) return void response.writeHead(307, { location }).end();
     const transport = new StreamableHTTPServerTransport({});
     const server = calculator('http');
     response.on('close', () => void server.close());

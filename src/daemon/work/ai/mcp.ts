@@ -13,6 +13,9 @@ export interface McpServer {
 
 /** Tools of one server beyond these are left out. */
 const MAX_TOOLS = 200;
+/** Those that repeat the request as it is. */
+const REDIRECTS = new Set([307, 308]);
+const MAX_REDIRECTS = 5;
 /** Safety net for tools that never answer; flows set `timeout`. */
 const LONGEST_MS = 10 * 60_000;
 
@@ -49,6 +52,7 @@ export async function openMcp(
   } catch (error) {
     await client.close().catch(() => undefined);
     signal.throwIfAborted();
+    if (error instanceof WorkError) throw error;
     const reason = ((error as Error).cause as Error | undefined)?.message ?? (error as Error).message;
     throw new WorkError('MCP_UNREACHABLE', `the MCP server '${name}' can't be used: ${reason}`);
   }
@@ -58,9 +62,8 @@ async function transportOf(server: JsonObject, addresses: AddressPolicy, context
   const { url, command } = server;
   if (typeof url === 'string') {
     const address = urlOf(url, context);
-    await checkAddress(address.hostname, addresses);
     const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
-    return new StreamableHTTPClientTransport(address) as Transport;
+    return new StreamableHTTPClientTransport(address, { fetch: fetcher(addresses) }) as Transport;
   }
   if (!context.settings.allowCommands)
     throw new WorkError(
@@ -88,6 +91,21 @@ async function checkAddress(host: string, addresses: AddressPolicy): Promise<voi
     });
   });
 }
+
+/** As `fetch`; where a redirect leads is checked like the server itself, which may not hand the call on to any address. */
+const fetcher =
+  (addresses: AddressPolicy) =>
+  async (url: string | URL, init?: RequestInit): Promise<Response> => {
+    let at = new URL(url);
+    for (let redirects = 0; ; redirects += 1) {
+      await checkAddress(at.hostname, addresses);
+      const response = await fetch(at, { ...init, redirect: 'manual' });
+      const location = response.headers.get('location');
+      if (!REDIRECTS.has(response.status) || location === null || redirects === MAX_REDIRECTS) return response;
+      await response.body?.cancel();
+      at = new URL(location, at);
+    }
+  };
 
 /** Without what may be a credential. */
 const shown = (url: string): string =>
