@@ -156,11 +156,12 @@ export class AuditLog {
     await makeFolder(this.#folder);
     const number = (this.#segments.at(-1) ?? 0) + 1;
     const file = await open(this.#path(number), 'ax', 0o600);
+    this.#current = { file, bytes: 0 };
     this.#segments.push(number);
     await syncFolder(this.#folder);
     for (const old of this.#segments.splice(0, Math.max(0, this.#segments.length - SEGMENTS)))
       await rm(this.#path(old), { force: true });
-    return { file, bytes: 0 };
+    return this.#current;
   }
 
   async #leave(): Promise<void> {

@@ -1,8 +1,11 @@
+import { setImmediate } from 'node:timers/promises';
 import type MiniSearch from 'minisearch';
 import type { Json } from '../../engine/json.ts';
 
 /** Texts longer than this are searched by their beginning. */
 const SEARCHED_LENGTH = 100_000;
+/** Characters that are indexed before other work gets its turn. */
+const SLICE_LENGTH = 100_000;
 
 interface Entry {
   readonly id: string;
@@ -44,10 +47,21 @@ export class MemoryIndex {
     return search.search(query, options).map(({ id, score }) => ({ key: id as string, score }));
   }
 
+  /** A part at a time, with other work in between: a scope may hold so much that all at once would take seconds. */
   async #built(): Promise<MiniSearch<Entry>> {
     const { default: Index } = await import('minisearch');
     const search = new Index<Entry>({ fields: ['id', 'text'] });
-    search.addAll([...this.#entries()].map(([key, value]) => ({ id: key, text: textOf(value) })));
+    let added = 0;
+    for (const [key, value] of this.#entries()) {
+      // Removed and made again meanwhile.
+      if (search.has(key)) search.discard(key);
+      const text = textOf(value);
+      search.add({ id: key, text });
+      added += key.length + text.length;
+      if (added < SLICE_LENGTH) continue;
+      await setImmediate();
+      added = 0;
+    }
     return search;
   }
 }
