@@ -28,7 +28,7 @@ export async function startDaemon(
   dataDir: string,
   options: StartOptions,
 ): Promise<{ daemon: DaemonFile; started: boolean }> {
-  const deadline = Date.now() + LOCKED_MS;
+  const deadline = performance.now() + LOCKED_MS;
   let { flags } = options;
   for (;;) {
     const found = await findDaemon(dataDir);
@@ -37,7 +37,7 @@ export async function startDaemon(
     if (failure === undefined) return { daemon: await running(dataDir), started: true };
     if (failure.code === 'EADDRINUSE' && options.anyPort && !flags.includes('--port'))
       flags = [...flags, '--port', '0'];
-    else if (failure.code !== 'LOCKED' || Date.now() > deadline) throw failureToStart(failure, dataDir);
+    else if (failure.code !== 'LOCKED' || performance.now() > deadline) throw failureToStart(failure, dataDir);
     else await whileLocked(dataDir, Number(/process (\d+)/.exec(failure.message)?.[1]), deadline);
   }
 }
@@ -59,7 +59,7 @@ async function launch(dataDir: string, flags: readonly string[]): Promise<Failed
  * stopping. Nothing tells other processes of either, so both are looked for until one has happened.
  */
 async function whileLocked(dataDir: string, holder: number, deadline: number): Promise<void> {
-  while (Date.now() < deadline && isAlive(holder)) {
+  while (performance.now() < deadline && isAlive(holder)) {
     if ((await findDaemon(dataDir)).state === 'running') return;
     await delay(50);
   }

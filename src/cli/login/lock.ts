@@ -10,10 +10,10 @@ const ABANDONED_MS = 60_000;
 
 /** Does something while no other process of this user does it: the file is there as long as one does. */
 export async function withLock<T>(file: string, act: () => Promise<T>): Promise<T> {
-  const until = Date.now() + PATIENCE_MS;
+  const until = performance.now() + PATIENCE_MS;
   while (!taken(file)) {
     if (isAbandoned(file)) rmSync(file, { force: true });
-    else if (Date.now() > until)
+    else if (performance.now() > until)
       throw new CliError(
         EXIT.unreachable,
         `Another command holds ${file} for too long.`,

@@ -211,12 +211,12 @@ class Deliveries {
         `The smee server did not keep the bytes of a delivery (${sizeOf(event)} were sent, ${body.length} arrived), so that its signature can't hold.`,
       );
     const headers = { ...headersIn(event), 'content-length': String(body.length) };
-    const until = Date.now() + DAEMON_MS;
+    const until = performance.now() + DAEMON_MS;
     for (;;) {
       const status = await this.#tried(headers, body);
       if (status === 200 || signal.aborted) return;
       const mayPass = status === undefined || status === 429 || status >= 500;
-      if (!mayPass || Date.now() > until)
+      if (!mayPass || performance.now() > until)
         return events.harmed(
           status === undefined
             ? 'A delivery was dropped: the daemon does not answer.'

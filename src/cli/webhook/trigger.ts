@@ -201,7 +201,7 @@ async function sendSlowly(
 ): Promise<void> {
   const { path, headers } = await signed(client, webhook, environment, outgoing, undefined);
   wfx.io.note('Sent half of the body; waiting for the address to give up (about 30 s).');
-  const began = Date.now();
+  const began = performance.now();
   const half = new PassThrough();
   half.write(outgoing.body.subarray(0, Math.ceil(outgoing.body.length / 2)));
   const length = { 'content-length': String(outgoing.body.length) };
@@ -209,7 +209,7 @@ async function sendSlowly(
     .deliver(path, { headers: { ...headers, ...length }, body: half, timeoutMs: SLOW_MS })
     .then(({ status }) => `answered ${status}`, closed)
     .finally(() => half.destroy());
-  const seconds = Math.round((Date.now() - began) / 1000);
+  const seconds = Math.round((performance.now() - began) / 1000);
   if (wfx.json) wfx.io.json({ answer, seconds });
   else wfx.io.note(`The address ${answer} after ${seconds} s; nothing was started.`);
 }
