@@ -34,9 +34,14 @@ export function releasing(processInstanceId: string, wait: Wait): string | undef
   return `wfx event send ${word(event.eventType)}${key}`;
 }
 
-/** The command that goes on from where a run failed. */
-export const retrying = ({ processInstanceId, stateCd }: Pick<Explanation, 'processInstanceId' | 'stateCd'>) =>
-  stateCd === 2 ? `wfx instance retry ${processInstanceId}` : undefined;
+/** The command that goes on from where a run failed, or where it was cancelled from a node that is named. */
+export function retrying({
+  processInstanceId,
+  stateCd,
+}: Pick<Explanation, 'processInstanceId' | 'stateCd'>): string | undefined {
+  if (stateCd !== 2 && stateCd !== 3) return undefined;
+  return `wfx instance retry ${processInstanceId}${stateCd === 2 ? '' : ' --from NODE'}`;
+}
 
 /** A text as one word for a POSIX shell. */
 const word = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

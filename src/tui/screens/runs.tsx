@@ -221,21 +221,25 @@ export class RunsScreen extends ListScreen<RunRow> {
   }
 
   get #canRetry(): readonly RunRow[] {
-    return this.chosen.filter(({ stateCd }) => stateCd === 2 || stateCd === 3);
+    return this.chosen.filter(({ stateCd }) => stateCd === 2);
   }
 
   get #canCancel(): readonly RunRow[] {
     return this.chosen.filter(({ stateCd }) => stateCd === 0);
   }
 
-  /** Those that failed or were cancelled go on where they stood. */
+  /** Those that failed go on where they did. */
   #retry(): void {
     const runs = this.#canRetry;
     const [first] = runs;
-    if (first === undefined) return this.app.say('Nothing to retry: failed and cancelled runs can be retried.', 'warn');
+    if (first === undefined)
+      return this.app.say(
+        'Only failed runs are retried here. To go on from a node of another, open it and press R.',
+        'warn',
+      );
     const what = runs.length === 1 ? `the run of ${first.flow}` : `${runs.length} runs`;
     this.app.confirm(
-      `Retry ${what} from where ${runs.length === 1 ? 'it' : 'each'} stood, as new runs?`,
+      `Retry ${what} from where ${runs.length === 1 ? 'it failed, as a new run' : 'each failed, as new runs'}?`,
       'retry',
       () => {
         this.unmark();
