@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -23,6 +24,7 @@ t.test('flows are published as they are saved, and watched', async (t) => {
   write('data.json', JSON.stringify([{ order: { nodes: 3 } }, ...Array(20_000).fill({ id: 1 })], undefined, 1));
   mkdirSync(join(dir, '.git'));
   write('.git/hidden.yaml', flow(B, 'Hidden'));
+  if (process.platform !== 'win32') execFileSync('mkfifo', [join(dir, 'pipe.yaml')]);
   const dev = begin(['dev']);
   await dev.says(/Started the daemon at http:\S+; it ends with this command/);
   await dev.says(/✓ a\.yaml: First is published as version 1\n/);

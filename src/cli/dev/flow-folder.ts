@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiError, type Client, plain, UnreachableError } from '../../client/index.ts';
 import type { Published } from '../../contract/types.ts';
@@ -115,10 +115,10 @@ export class FlowFolder {
     await this.changed(path);
   }
 
-  /** Undefined for a file that is gone again, or that can't be read, which is said. */
+  /** Undefined for what is no file (any more), such as a pipe, and for one that can't be read, which is said. */
   #read(path: string): SourceFile | undefined {
     const file = join(this.#dir, path);
-    if (!existsSync(file)) return undefined;
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
     try {
       return { ...readSource(file, 'flow file'), name: path };
     } catch (error) {
