@@ -176,7 +176,7 @@ t.test('what a tool fails with is told to the agent, which goes on; so are tools
           { name: 'nonsense', args: {} },
         ],
       };
-    return { text: 'Then not.' };
+    return { text: 'Then not.', finish: 'length' };
   });
   const failing =
     "  start: { type: startEvent, next: it }\n  it: { type: scriptTask, script: \"throw { code: 'NO_TEA', message: 'none left' }\" }";
@@ -187,6 +187,10 @@ t.test('what a tool fails with is told to the agent, which goes on; so are tools
   t.ok(results.some((result) => /^NO_TEA: /.test(result)));
   t.ok(results.some((result) => /nonsense/.test(result)));
   t.ok(ran.log.some((line) => /step 1: broken failed: NO_TEA/.test(line)));
+  t.ok(
+    ran.log.some((line) => /step 2: the provider cut this/.test(line)),
+    'an answer that is not whole is told of',
+  );
 });
 
 t.test('an agent that does not come to an end has an error; an Anthropic model works as well', async (t) => {

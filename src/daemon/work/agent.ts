@@ -68,8 +68,11 @@ async function converse(
         `node '${context.nodeId}': the agent has not reached its goal in ${maxSteps} steps; see \`maxSteps\``,
         true,
       );
-    const step = conversation.next(await askModel());
+    const reply = await askModel();
+    const step = conversation.next(reply);
     context.log('INFO', told(step as JsonObject));
+    if (reply.cut)
+      context.log('WARN', `step ${conversation.step + 1}: the provider cut this at the most tokens that it gives`);
     conversation.add(await context.record(step));
   }
 }
