@@ -96,7 +96,10 @@ async function openData(config: Config, log: Logger, closing: (() => Promise<voi
   closing.push(() => journal.close());
   const box = await SecretBox.open(config.dataDir);
   let stores: Stores | undefined;
-  await makeFolder(config.handlersDir);
+  await makeFolder(config.handlersDir).catch((error: Error) => {
+    const remedy = 'name another one as `handlers` in settings.json';
+    throw new StartError('HANDLERS', `The folder of handlers can't be made (${error.message}): ${remedy}.`);
+  });
   const local = watchHandlers(config.handlersDir, log);
   closing.push(() => local.close());
   const workers = new WorkerTasks();

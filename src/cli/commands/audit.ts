@@ -9,23 +9,22 @@ import type { Wfx } from '../wfx.ts';
 
 interface AuditOptions {
   readonly key?: string;
-  readonly limit: string;
+  readonly limit: number;
 }
 
 export function add(command: Command, wfx: Wfx): void {
   command
     .description('Show who did what, newest first: what changed something, and what was turned away.')
     .option('--key <key-id>', 'only what this key did')
-    .option('--limit <number>', 'how many entries', '50')
+    .option('-n, --limit <number>', 'how many at most', limitOf, 50)
     .addHelpText(
       'after',
-      examples(['wfx audit', 'the last 50'], ['wfx audit --key KEY_ID -o json', 'all that a key did, for programs']),
+      examples(['wfx audit', 'the last 50'], ['wfx audit --key KEY_ID -o json', 'what a key did, for programs']),
     )
     .action((options: AuditOptions) => audit(wfx, options));
 }
 
-async function audit(wfx: Wfx, { key, limit: asked }: AuditOptions): Promise<void> {
-  const limit = limitOf(asked);
+async function audit(wfx: Wfx, { key, limit }: AuditOptions): Promise<void> {
   const client = await wfx.client();
   const page = await firstItems<AuditEntry>(limit, (query) =>
     client.call('listAudit', { query: { ...query, ...(key === undefined ? {} : { keyId: key }) } }),
