@@ -114,11 +114,23 @@ function cancelTask(turn: Turn, { node: id, data }: Of<'cancelTask'>): Handled {
 /** The activation of node `id` that has waited longest for a person; `id` may be what the node is called in its own body. */
 function waitingTask(turn: Turn, id: string): Activation | Refusal {
   const place = find(turn.flow, id);
-  if (place === undefined) return { code: 'NODE_NOT_FOUND', message: `the flow has no node "${id}"` };
+  if (place === undefined)
+    return { code: 'NODE_NOT_FOUND', message: `the flow has no node "${id}"${ofChildren(turn)}` };
   const waiting = [...turn.draft.active.values()].filter(({ task }) => task !== undefined);
   const found = waiting.find(({ node }) => node === id) ?? waiting.find(({ node }) => node.endsWith(`/${id}`));
   if (found !== undefined) return found;
-  return { code: 'TASK_NOT_WAITING', message: `"${place.node.name}" (${id}) does not wait for input in this instance` };
+  return {
+    code: 'TASK_NOT_WAITING',
+    message: `"${place.node.name}" (${id}) does not wait for input in this instance${ofChildren(turn)}`,
+  };
+}
+
+/** Where else a task may wait: a subProcess runs as an instance of its own. */
+function ofChildren(turn: Turn): string {
+  const children = [...turn.draft.active.values()].flatMap(({ child }) => child ?? []);
+  if (children.length === 0) return '';
+  const some = children.slice(0, 3).join(', ');
+  return `; what a subProcess waits for is submitted to its own instance: ${some}${children.length > 3 ? ', …' : ''}`;
 }
 
 function finishWork(turn: Turn, { n, attempt, outcome }: Of<'finishWork'>): Handled {

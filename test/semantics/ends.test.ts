@@ -291,6 +291,7 @@ join: { type: parallelGateway }`);
   const [child] = run.children();
   const [grandchild] = child?.children() ?? [];
   t.match(child?.cancel(), { code: 'CONFLICT', message: /i1/ });
+  t.match(run.complete('inner'), { code: 'TASK_NOT_WAITING', message: /submitted to its own instance: i2$/ });
   t.equal(run.cancel(), undefined);
   t.equal(run.outcome, 'Cancelled');
   t.strictSame(
