@@ -43,15 +43,19 @@ export class Settings {
     this.paint = painter(theme);
   }
 
-  /** Keeps a filter under a name; one of the same name is replaced. Throws where the file can't be written. */
+  /**
+   * Keeps a filter under a name, beside what the file holds by now; one of the same name is replaced. Throws where the file
+   * can't be read or written: what a user wrote there is never lost.
+   */
   save(view: View): void {
     if (BUILT_IN.some(({ name }) => name === view.name))
       throw new Error(`The view ${view.name} is built in: choose another name.`);
-    const others = this.#own.filter(({ name }) => name !== view.name);
+    const { theme, views } = this.#read();
+    if (this.problem !== undefined) throw new Error(this.problem);
+    const others = views.filter(({ name }) => name !== view.name);
     if (BUILT_IN.length + others.length >= MOST_VIEWS)
       throw new Error(`There are ${MOST_VIEWS} views already: remove one from ${this.#file}.`);
     this.#own = [...others, view];
-    const { theme } = this.#read();
     const draft = `${this.#file}.${process.pid}.tmp`;
     const kept = { ...(theme === undefined ? {} : { theme }), views: this.#own };
     writeFileSync(draft, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
@@ -59,6 +63,7 @@ export class Settings {
   }
 
   #read(): { readonly theme?: ThemeName; readonly views: readonly View[] } {
+    this.problem = undefined;
     if (!existsSync(this.#file)) return { views: [] };
     try {
       const value: unknown = JSON.parse(readFileSync(this.#file, 'utf8'));

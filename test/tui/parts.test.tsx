@@ -1,4 +1,6 @@
 import { EventEmitter } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { render } from 'ink-testing-library';
 import t, { type Test } from 'tap';
 import type { Client } from '../../src/client/index.ts';
@@ -166,6 +168,18 @@ t.test('rows come page by page, new ones before the others, and a filter chooses
   await rows.needAll();
   t.equal(rows.complete, true);
   t.equal(rows.fetched, 97);
+});
+
+t.test('saving a view keeps what a user wrote into the file', async (t) => {
+  const home = tempFolder(t);
+  const file = join(home, 'tui.json');
+  const settings = new Settings(home, {});
+  writeFileSync(file, '{ "views": [{ "name": "mine", "filter": "age:1h" }], ');
+  t.throws(() => settings.save({ name: 'new', filter: 'state:failed' }), /can't be read/);
+  writeFileSync(file, '{ "theme": "light", "views": [{ "name": "mine", "filter": "age:1h" }] }');
+  settings.save({ name: 'new', filter: 'state:failed' });
+  const { theme, views } = JSON.parse(readFileSync(file, 'utf8'));
+  t.strictSame([theme, ...views.map(({ name }: { name: string }) => name)], ['light', 'mine', 'new']);
 });
 
 t.test('filters of runs say what they can’t read', async (t) => {

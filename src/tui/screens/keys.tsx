@@ -9,6 +9,35 @@ import { ago, moment } from '../times.ts';
 type Status = ApiKey['status'];
 const TONES: Readonly<Record<Status, Tone>> = { ACTIVE: 'ok', SUSPENDED: 'warn', REVOKED: 'bad' };
 
+/** What may be done to a key, and to which. */
+interface Change {
+  readonly key: string;
+  readonly does: string;
+  readonly done: string;
+  readonly from: readonly Status[];
+  readonly to: Status;
+  readonly means: string;
+}
+const CHANGES: readonly Change[] = [
+  {
+    key: 's',
+    does: 'suspend',
+    done: 'Suspended',
+    from: ['ACTIVE'],
+    to: 'SUSPENDED',
+    means: 'It is refused until it is resumed.',
+  },
+  { key: 'a', does: 'resume', done: 'Resumed', from: ['SUSPENDED'], to: 'ACTIVE', means: 'It is taken again.' },
+  {
+    key: 'R',
+    does: 'revoke',
+    done: 'Revoked',
+    from: ['ACTIVE', 'SUSPENDED'],
+    to: 'REVOKED',
+    means: 'It is refused for good.',
+  },
+];
+
 /** API keys, by name. */
 export class KeysScreen extends ListScreen<ApiKey> {
   readonly name = 'keys';
@@ -46,33 +75,25 @@ export class KeysScreen extends ListScreen<ApiKey> {
   }
 
   protected actions(): readonly Binding[] {
-    return [
-      {
-        keys: ['s'],
-        does: 'suspend',
-        changes: true,
-        run: () => this.#change('SUSPENDED', 'Suspend', 'It is refused until it is resumed.'),
-      },
-      { keys: ['a'], does: 'resume', changes: true, run: () => this.#change('ACTIVE', 'Resume', 'It is taken again.') },
-      {
-        keys: ['R'],
-        does: 'revoke',
-        changes: true,
-        run: () => this.#change('REVOKED', 'Revoke', 'It is refused for good.'),
-      },
-    ];
+    return CHANGES.map((change) => ({
+      keys: [change.key],
+      does: change.does,
+      changes: true,
+      quiet: !this.chosen.some(({ status }) => change.from.includes(status)),
+      run: () => this.#change(change),
+    }));
   }
 
-  #change(status: Status, does: string, means: string): void {
-    const keys = this.chosen;
+  #change({ does, done, from, to, means }: Change): void {
+    const keys = this.chosen.filter(({ status }) => from.includes(status));
     const [first] = keys;
-    if (first === undefined) return;
+    if (first === undefined) return this.app.say(`Nothing to ${does}: no key that is ${from.join(' or ')}.`, 'warn');
     const what = keys.length === 1 ? `the key ${first.name}` : `${keys.length} keys`;
-    this.app.confirm(`${does} ${what}? ${means}`, does.toLowerCase(), () => {
+    this.app.confirm(`${does[0]?.toUpperCase()}${does.slice(1)} ${what}? ${means}`, does, () => {
       this.unmark();
       void this.app
-        .each(keys, 'Changed', async ({ keyId }) => {
-          const key = await this.app.client.call('updateKey', { params: { keyId }, body: { status } });
+        .each(keys, done, async ({ keyId }) => {
+          const key = await this.app.client.call('updateKey', { params: { keyId }, body: { status: to } });
           this.rows.put({ ...key });
         })
         .then(() => this.app.changed());
