@@ -6,8 +6,8 @@ const LOOK_EVERY_MS = 25;
 
 export interface ProcessGroups {
   /**
-   * Resolves as `ended` does. When `signal` aborts, or after `longest` ms where that is given, the whole process group gets SIGTERM, and
-   * SIGKILL 5 s later; then it resolves only when nothing of the group is left.
+   * Resolves as `ended` does. When `signal` aborts, or after `longest` ms where that is given, the whole process group gets
+   * SIGTERM, and SIGKILL 5 s later; then it resolves only when nothing of the group is left.
    */
   watch<T>(
     child: { readonly pid?: number | undefined },

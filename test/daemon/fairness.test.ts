@@ -1,4 +1,6 @@
 import t from 'tap';
+import { sweep } from '../../src/daemon/runtime/sweep.ts';
+import type { Transaction } from '../../src/daemon/runtime/transaction.ts';
 import { serviceWith } from '../flows/service.ts';
 import { openServer } from './server.ts';
 
@@ -97,4 +99,48 @@ t.test('an instance whose step no frame can hold fails, and the others go on', a
   const first = await start(large);
   t.match(await ended(first), { stateCd: 2, error: { code: 'INTERNAL_ERROR' } });
   t.match(await ended(await start(plain, { number: 2 })), { stateCd: 1, data: { double: 4 } });
+});
+
+const CALLED = flow(
+  '6b0f7c2e-4a55-4c0d-9a53-6a6d3c1a2b16',
+  'Called',
+  `  start: { type: startEvent, next: end }
+  end: { type: endEvent }`,
+);
+const CALLING = flow(
+  '7b0f7c2e-4a55-4c0d-9a53-6a6d3c1a2b17',
+  'Calling',
+  `  start: { type: startEvent, next: make }
+  make: { type: scriptTask, script: "'x'.repeat(3000000)", result: text, next: all }
+  all:
+    type: loopNode
+    times: 24
+    concurrency: 24
+    nodes:
+      call: { type: subProcess, processId: 6b0f7c2e-4a55-4c0d-9a53-6a6d3c1a2b16, data: { text: "{text}" } }
+    next: end
+  end: { type: endEvent }`,
+);
+
+t.test('children that are too much for one commit together begin in several', async (t) => {
+  const { client } = await serviceWith(t, {});
+  await client.call('publishFlow', { body: CALLED });
+  const { processId } = await client.call('publishFlow', { body: CALLING });
+  const { processInstanceId } = await client.call('execProcess', { body: { processId } });
+  for await (const item of client.log(processInstanceId)) if (item.kind === 'end') break;
+  const { stateCd, error, children } = await client.call('getInstance', { params: { processInstanceId } });
+  t.match({ stateCd, error, children: children.length }, { stateCd: 1, error: undefined, children: 24 });
+});
+
+t.test('what is over is forgotten a part at a time', async (t) => {
+  const left = new Set(Array.from({ length: 25_000 }, (_, number) => String(number)));
+  const commits: number[] = [];
+  const durably = async (act: (transaction: Transaction) => void): Promise<void> => {
+    const transaction = { at: 1, facts: [] as { key: string }[] };
+    act(transaction as unknown as Transaction);
+    commits.push(transaction.facts.length);
+    for (const { key } of transaction.facts) left.delete(key);
+  };
+  await sweep(durably, () => [[...left].map((key) => ({ collection: 'once', key, value: null }))]);
+  t.same([left.size, commits], [0, [10_000, 10_000, 5000]]);
 });

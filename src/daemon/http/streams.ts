@@ -16,7 +16,8 @@ const STALLED_BEATS = 8;
 /**
  * The open event streams. fastify-sse-v2 writes what an async iterable yields, as fast as the reader takes it, but ends the
  * process when that throws, and does not tell it when the reader goes: each stream is wrapped once, here, so that it is
- * aborted when the connection closes, its credential ends or the daemon stops, says something every 15 s, and turns an error into its end.
+ * aborted when the connection closes, its credential ends or the daemon stops, says something every 15 s, and turns an
+ * error into its end.
  */
 export class Streams {
   readonly #log: { warn(fields: object, message: string): void };

@@ -31,8 +31,8 @@ export interface ReleaseOptions {
 }
 
 /**
- * After the commit: subscriptions are opened at once, and when it is durable streams are fed, timers armed, work started. A restart goes the same way, with
- * instances that had nothing before.
+ * After the commit: subscriptions are opened at once, and when it is durable streams are fed, timers armed, work started. A
+ * restart goes the same way, with instances that had nothing before.
  */
 export class Release {
   readonly timers: Timers;
