@@ -142,6 +142,7 @@ async function list(wfx: Wfx, options: ListOptions): Promise<void> {
     ...(environment === undefined ? {} : { environment }),
     ...(options.correlationKey === undefined ? {} : { correlationKey: options.correlationKey }),
   };
+  const isNarrowed = options.flow !== undefined || Object.keys(query).length > 0;
   const page = await instances(await wfx.client(), options, query);
   if (wfx.json) return wfx.io.json(page);
   printTable(
@@ -156,7 +157,7 @@ async function list(wfx: Wfx, options: ListOptions): Promise<void> {
       { title: 'KEY', text: ({ correlationKey = '-' }) => correlationKey },
       { title: 'FLOW', text: ({ processName }) => processName },
     ],
-    'No runs. Start one: wfx run FILE',
+    isNarrowed ? 'No run is like that.' : 'No runs. Start one: wfx run FILE',
   );
   if (page.nextCursor !== null) wfx.io.note(`There are more; --limit shows more than ${options.limit}.`);
 }

@@ -34,7 +34,10 @@ export function add(command: Command, wfx: Wfx): void {
     .option('-n, --limit <number>', 'how many at most', limitOf, 50)
     .addHelpText(
       'after',
-      examples(['wfx task list', 'with the command that answers each'], ['wfx task list -o json', 'with the forms']),
+      examples(
+        ['wfx task list', 'with the command that answers the first'],
+        ['wfx task list -o json', 'with the forms'],
+      ),
     )
     .action((options: ListOptions) => list(wfx, options));
   command
@@ -89,7 +92,7 @@ async function list(wfx: Wfx, { flow, instance, limit }: ListOptions): Promise<v
       { title: 'FLOW', text: ({ processName }) => processName },
       { title: 'QUESTION', text: (task) => formOf(task).title },
     ],
-    'Nothing waits for a person.',
+    Object.keys(query).length > 0 ? 'Nothing of it waits for a person.' : 'Nothing waits for a person.',
   );
   const [first] = page.items;
   if (first !== undefined) wfx.io.note(`\nAnswer one: ${exampleCompletion(first)}`);
