@@ -61,7 +61,7 @@ t.test('usage: a slip is met with what was meant, and exit code 2', async (t) =>
     [['run', '.'], /\. is a folder/],
     [['run', 'x.yaml', '--timeout', 'soon'], /--timeout takes a duration/],
     [['run', 'x.yaml', '--data', 'novalue'], /--data takes key=value/],
-    [['run', 'x.yaml', '--set-input', 'novalue'], /--set-input takes key=value\s.*: --set-input review=approve/],
+    [['run', 'x.yaml', '--set-input', 'novalue'], /--set-input takes key=value[\s\S]*: --set-input review=approve/],
     [['run', 'x.yaml', '--data-file', 'nowhere.json'], /There is no data file nowhere\.json/],
     [['run', 'x.yaml', '--environment', 'staging'], /DEVELOPMENT or PRODUCTION/],
     [['run', '-', '--data-file', '-'], /can’t both come from standard input/],
