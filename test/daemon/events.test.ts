@@ -89,3 +89,19 @@ t.test('14: a subscription that stays open takes every message that waits, oldes
     [...Array(messages).keys()].map((n) => String(n)),
   );
 });
+
+t.test('a clock that was ahead for a moment holds no timer back', async (t) => {
+  const wfx = await live(t);
+  const flow = await wfx.publish(`
+  start: { type: startEvent, next: pause }
+  pause: { type: intermediateCatchEvent, timer: PT0.05S, next: done }
+  done: { type: endEvent }`);
+  const { now } = Date;
+  t.teardown(() => {
+    Date.now = now;
+  });
+  Date.now = () => now() + 24 * 3600_000;
+  await wfx.start(flow);
+  Date.now = now;
+  t.equal((await wfx.ended(await wfx.start(flow))).stateCd, 1);
+});

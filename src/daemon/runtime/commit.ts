@@ -27,6 +27,8 @@ export interface CommitterOptions {
 
 /** How often it is tried to go on after the disk took no write. */
 const REOPEN_MS = 1000;
+/** By how much a clock may be set back while it is kept on time. */
+const STEP_BACK_MS = 10_000;
 /** How often keys and messages whose time is over are forgotten. */
 const SWEEP_MS = 10 * 60_000;
 
@@ -179,9 +181,10 @@ export class Committer {
     }
   }
 
-  /** Never steps back, so that the times of a history are in order. */
+  /** Does not follow small steps back, so that the times of a history are in order; a clock that was wrong is put right. */
   #now(): number {
-    this.#lastAt = Math.max(this.#lastAt, Date.now());
+    const now = Date.now();
+    if (now > this.#lastAt || this.#lastAt - now > STEP_BACK_MS) this.#lastAt = now;
     return this.#lastAt;
   }
 
