@@ -101,5 +101,5 @@ t.test('memory is set, listed, searched and deleted', async (t) => {
   t.match((await wfx(['memory', 'search', 'blue', '-o', 'json'])).json(), { items: [{ key: 'customer/ada' }] });
   t.equal((await wfx(['memory', 'delete', 'greeting'])).code, 0);
   const gone = await wfx(['memory', 'get', 'greeting']);
-  t.match([gone.code, gone.stderr], [2, /no memory with the id greeting/]);
+  t.match([gone.code, gone.stderr], [2, /no value in this memory with the key greeting/]);
 });
