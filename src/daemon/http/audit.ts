@@ -8,17 +8,8 @@ import { answerFor } from './errors.ts';
 /** They change nothing, or only say that a worker lives. */
 const UNTOLD: ReadonlySet<RouteName> = new Set(['validateFlow', 'signDelivery', 'pollTask', 'keepTask']);
 /** Ids among an answer's fields: what a request made. */
-const IDS = [
-  'id',
-  'keyId',
-  'processId',
-  'version',
-  'processInstanceId',
-  'organizationId',
-  'name',
-  'fileId',
-  'deliveryId',
-] as const;
+const isId = (field: string): boolean =>
+  field.endsWith('Id') || field === 'id' || field === 'version' || field === 'name';
 /** Refused requests may come as fast as they like: of each kind one a minute is told of. */
 const REFUSED_MS = 60_000;
 const MAX_REFUSED = 1000;
@@ -80,13 +71,10 @@ function factOf(name: RouteName, request: FastifyRequest, { status, made }: Outc
 const LONGEST_ID = 200;
 
 /** The ids among the fields of an answer; its other fields may be secret. */
-function idsOf(value: unknown): Record<string, string> {
-  if (typeof value !== 'object' || value === null) return {};
-  const fields = value as Readonly<Record<string, unknown>>;
-  const named = (field: string): boolean => /Id$/.test(field) || (IDS as readonly string[]).includes(field);
-  return Object.fromEntries(
-    Object.entries(fields)
-      .filter((entry): entry is [string, string] => named(entry[0]) && typeof entry[1] === 'string')
-      .map(([field, id]) => [field, id.slice(0, LONGEST_ID)]),
-  );
+function idsOf(value: unknown): Readonly<Record<string, string>> {
+  const ids: Record<string, string> = {};
+  if (typeof value !== 'object' || value === null) return ids;
+  for (const [field, id] of Object.entries(value))
+    if (typeof id === 'string' && isId(field)) ids[field] = id.slice(0, LONGEST_ID);
+  return ids;
 }
