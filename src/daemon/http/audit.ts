@@ -7,7 +7,7 @@ import { answerFor } from './errors.ts';
 
 /** They change nothing, or only say that a worker lives. */
 const UNTOLD: ReadonlySet<RouteName> = new Set(['validateFlow', 'signDelivery', 'pollTask', 'keepTask']);
-/** Ids among an answer's fields: what a request made. */
+/** Whether a field of an answer says what a request made. */
 const isId = (field: string): boolean =>
   field.endsWith('Id') || field === 'id' || field === 'version' || field === 'name';
 /** Refused requests may come as fast as they like: of each kind one a minute is told of. */
