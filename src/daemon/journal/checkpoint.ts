@@ -6,7 +6,8 @@ import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { JsonObject } from '../../engine/json.ts';
-import { createWhole, readUpTo, syncData, syncFolder } from './durable-file.ts';
+import { syncFolder } from '../durable-folder.ts';
+import { createWhole, readUpTo, syncData } from './durable-file.ts';
 import { storageError } from './errors.ts';
 
 const FORMAT = 1;

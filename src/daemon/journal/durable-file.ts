@@ -1,20 +1,11 @@
 import { fdatasync, write } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { syncFolder } from '../durable-folder.ts';
 import { StorageError } from '../ports.ts';
 
 /** Ends the name of a file that is not whole yet. */
 export const UNFINISHED = '.tmp';
-
-/** Makes the names in `dir` durable: files made, renamed and deleted in it. */
-export async function syncFolder(dir: string): Promise<void> {
-  const handle = await open(dir, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
 
 /**
  * Makes `file` out of nothing, so that a crash leaves either all of it or none: `fill` writes it under another name, then it is

@@ -1,10 +1,10 @@
 import { constants } from 'node:fs';
 import { access, type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolders } from '../../home.ts';
+import { makeFolder } from '../durable-folder.ts';
 import { StorageError } from '../ports.ts';
 import { type CheckpointFile, checkCheckpoint, checkpointFile, frameInName } from './checkpoint.ts';
-import { readUpTo, syncData, syncFolder, UNFINISHED, writeAll } from './durable-file.ts';
+import { readUpTo, syncData, UNFINISHED, writeAll } from './durable-file.ts';
 import { CorruptJournalError, storageError } from './errors.ts';
 import { HEADER_BYTES } from './format.ts';
 import type { Log } from './log.ts';
@@ -74,11 +74,6 @@ async function prepareFolder(dir: string): Promise<void> {
       cause: error,
     });
   }
-}
-
-/** Makes `dir` and the folders above it, durably. */
-async function makeFolder(dir: string): Promise<void> {
-  for (const made of makeFolders(dir)) await syncFolder(path.dirname(made));
 }
 
 async function list(dir: string): Promise<Listing> {

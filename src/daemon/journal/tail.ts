@@ -1,8 +1,9 @@
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
+import { syncFolder } from '../durable-folder.ts';
 import type { Recovery } from '../ports.ts';
-import { createWhole, readUpTo, syncFolder } from './durable-file.ts';
+import { createWhole, readUpTo } from './durable-file.ts';
 import { CorruptJournalError, storageError } from './errors.ts';
 import {
   decodeRecordHeader,

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder, syncFolder } from '../durable-folder.ts';
 import { StorageError } from '../ports.ts';
-import { makeFolder, syncFolder } from './durable-file.ts';
 
 /** Who did what, as it is kept: one line of JSON. Never a body, a query or a header: these may hold secrets. */
 export interface AuditFact {

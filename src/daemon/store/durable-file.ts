@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeFolders } from '../../home.ts';
+import { makeFolder, syncFolder } from '../durable-folder.ts';
 import { StorageError } from '../ports.ts';
 
 /**
@@ -21,11 +21,6 @@ export async function writeWhole(path: string, content: string | Uint8Array, mod
   }
 }
 
-/** Makes a folder with those above it, durably, for its owner alone. */
-export async function makeFolder(path: string): Promise<void> {
-  for (const made of makeFolders(path)) await syncFolder(dirname(made));
-}
-
 async function writeSynced(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const file = await open(path, 'wx', mode);
   try {
@@ -40,15 +35,4 @@ async function writeSynced(path: string, content: string | Uint8Array, mode: num
 export async function putInPlace(from: string, to: string): Promise<void> {
   await rename(from, to);
   await syncFolder(dirname(to));
-}
-
-/** Windows can't open folders; there the rename itself is as lasting as it gets. */
-export async function syncFolder(path: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }

@@ -4,9 +4,10 @@ import { open, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Json } from '../../engine/json.ts';
+import { makeFolder } from '../durable-folder.ts';
 import { StorageError } from '../ports.ts';
 import { Refusal } from '../refusal.ts';
-import { makeFolder, putInPlace } from './durable-file.ts';
+import { putInPlace } from './durable-file.ts';
 import type { Collections } from './views.ts';
 
 export interface UploadRecord {

@@ -1,7 +1,7 @@
 import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder, syncFolder } from '../durable-folder.ts';
 import { StorageError } from '../ports.ts';
-import { makeFolder, syncFolder } from '../store/durable-file.ts';
 
 /** Where a content lies. */
 export interface ContentPlace {
