@@ -22,6 +22,8 @@ export interface Change {
   readonly before: State | undefined;
   after: State;
   readonly events: Event[];
+  /** How many of its events the transaction's weight counts. */
+  weighed: number;
 }
 
 /**
@@ -37,8 +39,6 @@ export class Transaction {
   readonly opened: Waiting[] = [];
   readonly #memory: Memory;
   #weight = 0;
-  /** Events that `#weight` does not count yet: most transactions are never asked for it. */
-  #unweighed: Event[] = [];
 
   constructor(memory: Memory, at: number, context: (state: Pick<State, 'organizationId' | 'environment'>) => Context) {
     this.#memory = memory;
@@ -81,23 +81,24 @@ export class Transaction {
     throw new Rejection(decision.refusal.code, decision.refusal.message, decision.refusal.details);
   }
 
-  /** Bytes of all its events, about. */
+  /** Bytes of all its events, about; counted when it is asked for, which it seldom is. */
   get weight(): number {
-    for (const event of this.#unweighed) this.#weight += jsonSize(event as unknown as Json);
-    this.#unweighed = [];
+    for (const change of this.changes.values()) {
+      for (const event of change.events.slice(change.weighed)) this.#weight += jsonSize(event as unknown as Json);
+      change.weighed = change.events.length;
+    }
     return this.#weight;
   }
 
   #note(id: string, flow: Flow, before: State | undefined, decision: Extract<Decision, { ok: true }>): void {
     for (const event of decision.events) {
-      this.#unweighed.push(event);
       if (event.type !== 'subscribed') continue;
       const { organizationId } = decision.state;
       this.opened.push({ ...event, organizationId, instanceId: id });
     }
     const change = this.changes.get(id);
     if (change === undefined)
-      this.changes.set(id, { id, flow, before, after: decision.state, events: [...decision.events] });
+      this.changes.set(id, { id, flow, before, after: decision.state, events: [...decision.events], weighed: 0 });
     else {
       change.after = decision.state;
       for (const event of decision.events) change.events.push(event);
